@@ -5,7 +5,7 @@ import { provideNodePrograms, provideTools, toolNames } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 import { describeInstalled, type InstalledTool } from "../tools/installed";
 import type { Lab } from "./lab";
-import { inStead, provideRealImages } from "./real-images";
+import { releaseNote, provideRealImages } from "./real-images";
 
 /**
  * Provides the programs that the lab's stacks need.
@@ -15,17 +15,17 @@ import { inStead, provideRealImages } from "./real-images";
  */
 export async function bringTools(lab: Lab, say: Say): Promise<string> {
   const narrate = narrateTools(say);
-  const made = { built: 0, downloaded: 0 };
+  const counts = { built: 0, downloaded: 0 };
   const onEvent: OnToolEvent = (event) => {
-    if (event.state === "built" || event.state === "downloaded") made[event.state]++;
+    if (event.state === "built" || event.state === "downloaded") counts[event.state]++;
     narrate(event);
   };
   const { signal } = lab.session;
   const real = lab.options.machines === "node";
-  const lacks = real ? whyNoRealNode() : [];
-  if (lacks.length > 0)
+  const reasons = real ? whyNoRealNode() : [];
+  if (reasons.length > 0)
     throw new Error(
-      `--machines: no real node on this computer: ${lacks.join("; ")}; omit --machines node to use emulated nodes`,
+      `--machines: no real node on this computer: ${reasons.join("; ")}; omit --machines node to use emulated nodes`,
     );
   const only = toolNames.filter((name) => name !== "lws" || usesLeaderWorkerSet(lab));
   const onInstalled = (found: InstalledTool[]): void => say(describeInstalled(found));
@@ -40,10 +40,10 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   }
   if (lab.options.machines !== "emulated" && lab.options.card === undefined)
     lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
-  const builders = Object.entries(made).flatMap(([builder, count]) =>
+  const builders = Object.entries(counts).flatMap(([builder, count]) =>
     count === 0 ? [] : `${count} ${builder}`,
   );
-  return `${builders.join(", ") || "all there"}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
+  return `${builders.join(", ") || "all there"}${lab.talos === undefined ? "" : releaseNote(lab.talos, lab.options.stack)}`;
 }
 
 /**

@@ -8,7 +8,7 @@ import { bringTools } from "./bring-tools";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { driversOf, knownVersions, startFactory } from "../factory";
 import type { Lab } from "./lab";
-import { leadAddresses } from "./redirected-addresses";
+import { redirectAddresses } from "./redirected-addresses";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
 import { labGpu } from "./lab-gpu";
 import { isReady } from "../kubernetes/node";
@@ -35,9 +35,9 @@ export const bringUp: Phase<Lab>[] = [
 async function bringControlPlane(lab: Lab): Promise<string> {
   const { session, spec, tools } = lab;
   const site = lab.talos === undefined ? undefined : siteOf(spec);
-  const isMachine =
+  const isMachineOfStack =
     site !== undefined && Object.values(spec.machines).some(({ role }) => role === "controlplane");
-  const kubernetes = async (): Promise<void> => {
+  const startKubernetes = async (): Promise<void> => {
     const { signal } = session;
     lab.controlPlane = await startControlPlane({
       dir: session.dir("controlplane"),
@@ -48,11 +48,11 @@ async function bringControlPlane(lab: Lab): Promise<string> {
     session.onClose(() => lab.controlPlane.stop());
     lab.kubernetes = Cluster.of(lab.controlPlane.adminKubeconfig);
   };
-  const machines = async (): Promise<void> => {
+  const prepareMachines = async (): Promise<void> => {
     fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
     const inDocuments = lab.talos?.talosctl !== undefined;
-    const given = site && {
-      ...(isMachine ? {} : { pki: lab.controlPlane.pki }),
+    const siteOptions = site && {
+      ...(isMachineOfStack ? {} : { pki: lab.controlPlane.pki }),
       inDocuments,
       endpoint: site.endpoint,
       patches: (role: MachineSpec["role"]) =>
@@ -65,15 +65,15 @@ async function bringControlPlane(lab: Lab): Promise<string> {
     };
     lab.existing = spec.bootstrap
       ? undefined
-      : await makeExistingCluster(session.dir("talos"), tools.talosctl, spec, given);
+      : await makeExistingCluster(session.dir("talos"), tools.talosctl, spec, siteOptions);
   };
-  if (site !== undefined && !isMachine) await kubernetes(); // its keys are the cluster's
-  const ended = await Promise.allSettled([
-    ...(site === undefined ? [kubernetes()] : []),
-    machines(),
+  if (site !== undefined && !isMachineOfStack) await startKubernetes(); // its keys are the cluster's
+  const results = await Promise.allSettled([
+    ...(site === undefined ? [startKubernetes()] : []),
+    prepareMachines(),
   ]);
-  for (const end of ended) if (end.status === "rejected") throw end.reason;
-  return isMachine ? "a machine of the stack" : lab.controlPlane.server;
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+  return isMachineOfStack ? "a machine of the stack" : lab.controlPlane.server;
 }
 
 /** Starts the Image Factory. It also offers the stack's releases, and reports those whose drivers are assumed. */
@@ -97,8 +97,12 @@ async function bringFactory(lab: Lab): Promise<string> {
     process.env.TALOS_GPU_FACTORY = lab.factoryUrl;
     session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
   }
-  const assumed = lab.talosReleases.filter((release) => releaseInTables(release) === "newer");
-  return [lab.factoryUrl, ...assumed.map(assumedDrivers), ...(lab.assumptions ?? [])].join("; ");
+  const assumedReleases = lab.talosReleases.filter(
+    (release) => releaseInTables(release) === "newer",
+  );
+  return [lab.factoryUrl, ...assumedReleases.map(assumedDrivers), ...(lab.assumptions ?? [])].join(
+    "; ",
+  );
 }
 
 /** A line about the drivers that the lab's Factory assumes for a release that the tables lack. */
@@ -125,7 +129,8 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   if (lab.talos === undefined) lab.machines = await startEmulated(lab, images);
   else Object.assign(lab, await startRealMachines(lab, lab.talos, say));
   session.onClose(() => lab.machines.stop());
-  if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
+  if (lab.options.pulumi === "installed")
+    session.onClose(await redirectAddresses(ownAddresses(lab)));
   const names = Object.keys(spec.machines);
   if (existing === undefined)
     return `${names.join(", ")} in maintenance mode, on ${spec.talosVersion}`;
@@ -133,8 +138,8 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     mode: 0o600,
   });
   await bringOmni(lab, existing, images);
-  const waiting = names.filter((name) => joins(lab, spec.machines[name]!));
-  const members = names.filter((name) => !waiting.includes(name));
+  const outsideCluster = names.filter((name) => joinsLater(lab, spec.machines[name]!));
+  const members = names.filter((name) => !outsideCluster.includes(name));
   if (members.length > 0) {
     say(
       `waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`,
@@ -144,11 +149,11 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
       const roles = Object.fromEntries(members.map((name) => [name, spec.machines[name]!.role]));
       await lab.kubernetes.nodesReady(roles, lab.talos === undefined ? 60 : 900, session.signal);
     } catch (error) {
-      const said = Object.values(await lab.machines.state()).flatMap(({ events }) =>
+      const events = Object.values(await lab.machines.state()).flatMap(({ events }) =>
         events.map(({ what }) => what),
       );
       throw new Error(
-        `${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`,
+        `${(error as Error).message}; the machines' last events: ${events.slice(-5).join("; ")}`,
         {
           cause: error,
         },
@@ -157,9 +162,9 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   }
   return [
     ...(members.length > 0 ? [`${members.join(", ")} on ${spec.talosVersion}, plain image`] : []),
-    ...(waiting.length > 0
+    ...(outsideCluster.length > 0
       ? [
-          `${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, on ${spec.talosVersion}`,
+          `${outsideCluster.join(", ")} in maintenance mode, connected to Omni, in no cluster, on ${spec.talosVersion}`,
         ]
       : []),
   ].join("; ");
@@ -167,10 +172,10 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
 
 async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Promise<Machines> {
   const { spec, session, existing, nodePrograms: programs } = lab;
-  const realOne = Object.entries(spec.machines).find(([, { gpus = [] }]) => gpus.length > 0)?.[0];
+  const realNode = Object.entries(spec.machines).find(([, { gpus = [] }]) => gpus.length > 0)?.[0];
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
-    ...(programs === undefined || name !== realOne
+    ...(programs === undefined || name !== realNode
       ? {}
       : { node: { programs, realDriver: lab.options.gpu } }),
     address: machine.address,
@@ -179,7 +184,7 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
     schematicId: initialSchematic(images[name] ?? {}, machine, lab.factory!),
     platform: images[name]?.platform ?? machine.platform ?? "metal",
     secureBoot: images[name]?.secureBoot ?? machine.secureBoot ?? false,
-    config: joins(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
+    config: joinsLater(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
     gpus: (machine.gpus ?? []).map(labGpu),
   }));
   const { server, caCert, caKey, nodes } = lab.controlPlane;
@@ -214,7 +219,7 @@ function ownAddresses({ spec, machines: { api, maintenance } }: Lab): Record<str
 }
 
 /** Whether a machine belongs to Omni and joins the cluster only when its owner adds it. */
-function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
+function joinsLater({ options }: Lab, { configuration }: MachineSpec): boolean {
   return configuration === "omni" && !options["omni-members"];
 }
 
@@ -240,7 +245,7 @@ async function bringOmni(
         uuid,
         talosVersion: spec.talosVersion,
         config,
-        member: !joins(lab, machine),
+        member: !joinsLater(lab, machine),
         initial: images[name] ?? {},
       },
     ];
@@ -253,7 +258,7 @@ async function bringOmni(
     return node !== undefined && isReady(node);
   };
   const dir = session.dir("omni");
-  const parts = {
+  const omniOptions = {
     dir,
     talosctl: tools.talosctl,
     talosconfig,
@@ -262,7 +267,7 @@ async function bringOmni(
     nodeReady,
     signal,
   };
-  const omni = await startOmni(parts, managed);
+  const omni = await startOmni(omniOptions, managed);
   session.onClose(() => omni.close());
   for (const { uuid } of managed)
     for (const resource of foreignResources(cluster, uuid)) omni.resources.put(resource);

@@ -30,7 +30,7 @@ export interface ExistingCluster {
 }
 
 /** Differences if the machines are virtual ones. */
-interface OnSite {
+interface SiteOptions {
   /** Folder of the control plane's keys, which the cluster then uses. Default: the cluster has no keys yet. */
   pki?: string;
   /** The cluster's API, as machines reach it. */
@@ -50,31 +50,37 @@ export async function makeExistingCluster(
   dir: string,
   talosctl: string,
   spec: ClusterSpec,
-  site?: OnSite,
+  site?: SiteOptions,
 ): Promise<ExistingCluster> {
   await fs.mkdir(dir, { recursive: true, mode: 0o700 });
   const file = (name: string): string => path.join(dir, name);
   const clusterName = spec.clusterName ?? "lab";
   const secrets = file("secrets.yaml");
-  const ofRelease = minor(spec.talosVersion);
-  const version = (contract: string): string => `--talos-version=${contract}`;
+  const releaseContract = minorOf(spec.talosVersion);
+  const versionFlag = (contract: string): string => `--talos-version=${contract}`;
   const pki = site?.pki === undefined ? [] : [`--from-kubernetes-pki=${site.pki}`];
-  await run(talosctl, ["gen", "secrets", `--output-file=${secrets}`, version(ofRelease), ...pki]);
+  await run(talosctl, [
+    "gen",
+    "secrets",
+    `--output-file=${secrets}`,
+    versionFlag(releaseContract),
+    ...pki,
+  ]);
   const bundle = await fs.readFile(secrets, "utf8");
-  const os = (parse(bundle) as { certs: { os: { crt: string; key: string } } }).certs.os;
-  await fs.writeFile(file("talos-ca.crt"), Buffer.from(os.crt, "base64"), { mode: 0o600 });
-  await fs.writeFile(file("talos-ca.key"), Buffer.from(os.key, "base64"), { mode: 0o600 });
+  const osAuthority = (parse(bundle) as { certs: { os: { crt: string; key: string } } }).certs.os;
+  await fs.writeFile(file("talos-ca.crt"), Buffer.from(osAuthority.crt, "base64"), { mode: 0o600 });
+  await fs.writeFile(file("talos-ca.key"), Buffer.from(osAuthority.key, "base64"), { mode: 0o600 });
 
   const generate = async (
     type: string,
     output: string,
     extra: string[] = [],
-    contract = ofRelease,
+    contract = releaseContract,
   ): Promise<void> => {
     const endpoint = site?.endpoint ?? spec.clusterEndpoint ?? "https://192.0.2.1:6443";
     const content = [
       `--with-secrets=${secrets}`,
-      version(contract),
+      versionFlag(contract),
       `--kubernetes-version=${kubernetesOf(spec)}`,
     ];
     const form = [
@@ -88,26 +94,26 @@ export async function makeExistingCluster(
   };
   const configurations: Record<string, string> = {};
   const unpatched: Record<string, string> = {};
-  const generateOf = async ([name, machine]: [string, MachineSpec]): Promise<void> => {
-    const named = hostnamePatch(name, spec.talosVersion);
-    const patched = (texts: string[]): string[] =>
+  const generateMachine = async ([name, machine]: [string, MachineSpec]): Promise<void> => {
+    const hostname = hostnamePatch(name, spec.talosVersion);
+    const patchFlags = (texts: string[]): string[] =>
       texts.flatMap((text) => ["--config-patch", text]);
     const patches = await writePatches(file(name), machine, spec, site);
     configurations[name] = file(`${name}.yaml`);
     await generate(
       machine.role,
       configurations[name],
-      patched([named, ...patches.map((patch) => `@${patch}`)]),
-      contractOf(machine, ofRelease),
+      patchFlags([hostname, ...patches.map((patch) => `@${patch}`)]),
+      contractOf(machine, releaseContract),
     );
     if (machine.configuration !== "omni") return;
     unpatched[name] = file(`${name}-unpatched.yaml`);
-    await generate(machine.role, unpatched[name], patched([named]));
+    await generate(machine.role, unpatched[name], patchFlags([hostname]));
   };
   // The keys exist; the files that are made from them do not depend on one another.
   await Promise.all([
     generate("talosconfig", file("talosconfig.base")),
-    ...Object.entries(spec.machines).map(generateOf),
+    ...Object.entries(spec.machines).map(generateMachine),
   ]);
   const base = await fs.readFile(file("talosconfig.base"), "utf8");
   return {
@@ -139,11 +145,12 @@ async function writePatches(
   prefix: string,
   machine: MachineSpec,
   spec: ClusterSpec,
-  site: OnSite | undefined,
+  site: SiteOptions | undefined,
 ): Promise<string[]> {
-  const ofRelease = minor(spec.talosVersion);
-  const contract = contractOf(machine, ofRelease);
-  const single = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
+  const releaseContract = minorOf(spec.talosVersion);
+  const contract = contractOf(machine, releaseContract);
+  const isSingleNode = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
+  const inDocuments = site?.inDocuments === true && contract === releaseContract;
   const texts = [
     ...(machine.configuration === "omni"
       ? []
@@ -152,7 +159,7 @@ async function writePatches(
     ...(machine.configuration === "owned"
       ? []
       : (site?.patches(machine.role) ?? []).map((patch) => stringify(patch))),
-    ...(single ? [stringify(takesPods(site?.inDocuments === true && contract === ofRelease))] : []),
+    ...(isSingleNode ? [stringify(schedulingPatch(inDocuments))] : []),
   ];
   return Promise.all(
     texts.map(async (text, index) => {
@@ -164,11 +171,11 @@ async function writePatches(
 }
 
 /** The contract of a machine's first configuration. The Talos provider generates that of an owned machine. */
-const contractOf = ({ configuration }: MachineSpec, ofRelease: string): string =>
-  configuration === "owned" ? knownContract(ofRelease) : ofRelease;
+const contractOf = ({ configuration }: MachineSpec, releaseContract: string): string =>
+  configuration === "owned" ? knownContract(releaseContract) : releaseContract;
 
 /** Lets a control plane run pods that do not tolerate its taint. */
-const takesPods = (inDocuments: boolean): object =>
+const schedulingPatch = (inDocuments: boolean): object =>
   inDocuments
     ? {
         apiVersion: "v1alpha1",
@@ -187,4 +194,4 @@ function kubernetesOf(spec: ClusterSpec): string {
 }
 
 /** `v1.12.6` → `v1.12`: the version contract of a configuration. */
-const minor = (version: string): string => version.split(".").slice(0, 2).join(".");
+const minorOf = (version: string): string => version.split(".").slice(0, 2).join(".");

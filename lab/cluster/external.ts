@@ -20,9 +20,9 @@ import type { Lab } from "./lab";
  */
 export async function installExternalRelease(lab: Lab): Promise<string | undefined> {
   const { spec, controlPlane, kubernetes, charts, tools, session } = lab;
-  const outside = externalOf(spec);
-  if (outside === undefined) return undefined;
-  const { by = "Helm", kind, runtimeClassName } = outside;
+  const external = externalOf(spec);
+  if (external === undefined) return undefined;
+  const { by: tool = "Helm", kind, runtimeClassName } = external;
   const { name, namespace, chart, version, values } = planCluster(spec).kubernetes.release;
   const release = semver.parse(version)?.version;
   if (!isLabChart(chart) || release === undefined)
@@ -39,8 +39,8 @@ export async function installExternalRelease(lab: Lab): Promise<string | undefin
     written(chart, release),
   ];
   const apply = (object: KubernetesObject): Promise<void> =>
-    kubernetes.apply(object, { fieldManager: by.toLowerCase(), force: true });
-  const helm = async (verb: string[], more: string[] = []): Promise<string> => {
+    kubernetes.apply(object, { fieldManager: tool.toLowerCase(), force: true });
+  const runHelm = async (command: string[], extraArgs: string[] = []): Promise<string> => {
     const file = session.dir("outside.json"); // JSON is YAML
     fs.writeFileSync(file, JSON.stringify(values), { mode: 0o600 });
     const access = [
@@ -53,9 +53,8 @@ export async function installExternalRelease(lab: Lab): Promise<string | undefin
     ];
     const env = { PATH: process.env["PATH"], HOME: session.dir() }; // a user's settings of Helm stay out
     const options = { env, signal: session.signal, maxBuffer: 2 ** 26 };
-    return (
-      await promisify(execFile)(tools.helm, [...verb, name, ...args, ...access, ...more], options)
-    ).stdout;
+    const helmArgs = [...command, name, ...args, ...access, ...extraArgs];
+    return (await promisify(execFile)(tools.helm, helmArgs, options)).stdout;
   };
   const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
@@ -66,25 +65,26 @@ export async function installExternalRelease(lab: Lab): Promise<string | undefin
       metadata: { name: runtimeClassName },
       handler: "nvidia",
     });
-  if (by === "Argo CD") {
-    for (const object of rendered(await helm(["template"], ["--include-crds"]), namespace)) {
+  if (tool === "Argo CD") {
+    const manifest = await runHelm(["template"], ["--include-crds"]);
+    for (const object of renderedObjects(manifest, namespace)) {
       const { metadata } = object;
-      const place = `${object.apiVersion.split("/").slice(0, -1).join("/")}/${object.kind}:${metadata.namespace}/${metadata.name}`;
+      const resource = `${object.apiVersion.split("/").slice(0, -1).join("/")}/${object.kind}:${metadata.namespace}/${metadata.name}`;
       const annotations = {
         ...metadata.annotations,
-        "argocd.argoproj.io/tracking-id": `gpu:${place}`,
+        "argocd.argoproj.io/tracking-id": `gpu:${resource}`,
       };
       await apply({ ...object, metadata: { ...metadata, annotations } });
     }
   } else
-    await helm(
+    await runHelm(
       ["upgrade", "--install"],
-      by === "Flux" ? ["--post-renderer", postRenderer(session.dir(), name, namespace)] : [],
+      tool === "Flux" ? ["--post-renderer", postRenderer(session.dir(), name, namespace)] : [],
     );
-  return `${chart} ${version} in ${namespace}, by ${by}`;
+  return `${chart} ${version} in ${namespace}, by ${tool}`;
 }
 
-type Rendered = KubernetesObject & {
+type RenderedObject = KubernetesObject & {
   apiVersion: string;
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
 };
@@ -93,14 +93,14 @@ type Rendered = KubernetesObject & {
  * Objects of a rendered chart, definitions first, without Helm's hooks. A namespaced object without a namespace gets
  * the release's.
  */
-function rendered(text: string, namespace: string): Rendered[] {
+function renderedObjects(text: string, namespace: string): RenderedObject[] {
   const objects = parseAllDocuments(text)
-    .map((document) => document.toJS() as Rendered | null)
+    .map((document) => document.toJS() as RenderedObject | null)
     .filter((object) => object?.kind !== undefined)
     .map((object) => ({ ...object!, metadata: { namespace, ...object!.metadata } }))
     .filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === undefined);
-  const rank = ({ kind }: Rendered): number => (kind === "CustomResourceDefinition" ? 0 : 1);
-  return objects.sort((one, other) => rank(one) - rank(other));
+  const rank = ({ kind }: RenderedObject): number => (kind === "CustomResourceDefinition" ? 0 : 1);
+  return objects.sort((first, second) => rank(first) - rank(second));
 }
 
 /** Helm's post-renderer: a program that adds labels to the objects of a release. */

@@ -28,7 +28,12 @@ const otherMachine = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
  * whose content is on it already, and extensions for a second machine. They must be unchanged after the destroy.
  */
 export function foreignResources(cluster: string, uuid: string): Resource[] {
-  const of = (type: string, id: string, machine: string, spec: Resource["spec"]): Resource => ({
+  const resourceOf = (
+    type: string,
+    id: string,
+    machine: string,
+    spec: Resource["spec"],
+  ): Resource => ({
     metadata: {
       namespace: "default",
       type,
@@ -38,8 +43,8 @@ export function foreignResources(cluster: string, uuid: string): Resource[] {
     spec,
   });
   return [
-    of(configPatchType, `400-cm-${uuid}-site`, uuid, { data: foreignPatch }),
-    of(extensionsType, `schematic-${otherMachine}`, otherMachine, {
+    resourceOf(configPatchType, `400-cm-${uuid}-site`, uuid, { data: foreignPatch }),
+    resourceOf(extensionsType, `schematic-${otherMachine}`, otherMachine, {
       extensions: ["siderolabs/iscsi-tools"],
     }),
   ];

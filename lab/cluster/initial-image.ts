@@ -26,10 +26,10 @@ export function readInitialImages(
 ): Record<string, InitialImage> {
   if (file === undefined) return {};
   const images = parse(fs.readFileSync(file, "utf8")) as Record<string, InitialImage>;
-  const strange = Object.keys(images).filter((name) => !Object.hasOwn(machines, name));
-  if (strange.length > 0)
+  const unknownNames = Object.keys(images).filter((name) => !Object.hasOwn(machines, name));
+  if (unknownNames.length > 0)
     throw new Error(
-      `--image: the stack has no machine ${strange.join(", ")}, so no machine can have this image; name one of ${Object.keys(machines).join(", ")}`,
+      `--image: the stack has no machine ${unknownNames.join(", ")}, so no machine can have this image; name one of ${Object.keys(machines).join(", ")}`,
     );
   return images;
 }

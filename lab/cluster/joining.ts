@@ -10,21 +10,21 @@ import type { RealMachine } from "../talos";
  * Objects with which Talos' control planes let workers join a cluster (talos v1.13.0,
  * internal/app/machined/pkg/controllers/k8s, templates), and the role that may call kubelets.
  */
-export async function letIn(kubeconfig: string, secretsFile: string): Promise<void> {
+export async function allowJoining(kubeconfig: string, secretsFile: string): Promise<void> {
   const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as {
     secrets: { bootstraptoken: string };
   };
   const [id, secret] = secrets.bootstraptoken.split(".") as [string, string];
   const rbac = "rbac.authorization.k8s.io";
-  const bind = (name: string, role: string, kind: string, subject: string): object => ({
+  const roleBinding = (name: string, role: string, kind: string, subject: string): object => ({
     apiVersion: `${rbac}/v1`,
     kind: "ClusterRoleBinding",
     metadata: { name },
     roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role },
     subjects: [{ apiGroup: rbac, kind, name: subject }],
   });
-  const requests = "system:certificates.k8s.io:certificatesigningrequests";
-  const joining = "system:bootstrappers:nodes";
+  const signingRequests = "system:certificates.k8s.io:certificatesigningrequests";
+  const bootstrapGroup = "system:bootstrappers:nodes";
   const objects = [
     {
       apiVersion: "v1",
@@ -35,12 +35,27 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
         "token-id": id,
         "token-secret": secret,
         "usage-bootstrap-authentication": "true",
-        "auth-extra-groups": joining,
+        "auth-extra-groups": bootstrapGroup,
       },
     },
-    bind("system-bootstrap-node-bootstrapper", "system:node-bootstrapper", "Group", joining),
-    bind("system-bootstrap-approve-node-client-csr", `${requests}:nodeclient`, "Group", joining),
-    bind("system-bootstrap-node-renewal", `${requests}:selfnodeclient`, "Group", "system:nodes"),
+    roleBinding(
+      "system-bootstrap-node-bootstrapper",
+      "system:node-bootstrapper",
+      "Group",
+      bootstrapGroup,
+    ),
+    roleBinding(
+      "system-bootstrap-approve-node-client-csr",
+      `${signingRequests}:nodeclient`,
+      "Group",
+      bootstrapGroup,
+    ),
+    roleBinding(
+      "system-bootstrap-node-renewal",
+      `${signingRequests}:selfnodeclient`,
+      "Group",
+      "system:nodes",
+    ),
     {
       apiVersion: `${rbac}/v1`,
       kind: "ClusterRole",
@@ -53,8 +68,8 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
         },
       ],
     },
-    bind("system:talos-nodes", "system:talos-nodes", "Group", "system:nodes"),
-    bind("kubelet-api", "system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"),
+    roleBinding("system:talos-nodes", "system:talos-nodes", "Group", "system:nodes"),
+    roleBinding("kubelet-api", "system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"),
   ];
   const cluster = Cluster.of(kubeconfig);
   for (const object of objects) await cluster.apply(object, { fieldManager: "lab", force: true });
@@ -64,7 +79,7 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
  * Serves the socket through which the API server reaches addresses in the cluster's network, such as a machine's
  * kubelet.
  */
-export async function leadToKubelets(
+export async function proxyToKubelets(
   socket: string,
   machines: readonly RealMachine[],
 ): Promise<() => void> {

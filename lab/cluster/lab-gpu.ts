@@ -38,7 +38,7 @@ export function labGpu(gpu: GpuSpec): LabGpu {
 function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
   const name = listedChips
     .flatMap(([, names]) => names)
-    .find((each) => findCard(each)?.model === card.model);
+    .find((chipName) => findCard(chipName)?.model === card.model);
   const device = name === undefined ? undefined : deviceOfName(name);
   return device === undefined ? {} : { pciId: device.id, pciName: `${device.chip} [${name}]` };
 }

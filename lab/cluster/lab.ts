@@ -9,10 +9,10 @@ import type { LabOptions } from "../options";
 import type { Tools } from "../tools";
 import type { Show } from "../show";
 import type { RealImages } from "./real-images";
-import type { Around } from "./real-machines";
+import type { LabParts } from "./real-machines";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
-export interface Lab extends Around {
+export interface Lab extends LabParts {
   options: LabOptions;
   /** Output that shows the phases. Default: standard error, without details. */
   show?: Show;

@@ -4,13 +4,13 @@ import type { MachineState } from "../machines";
 import { plainSchematic } from "./initial-image";
 
 /** A machine's report about itself. */
-export type Said = Pick<
+export type ReportedState = Pick<
   MachineState,
   "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready"
 >;
 
 /** Known facts about a machine without credentials for its API. */
-export const inMaintenance = (talosVersion: string): Said => ({
+export const maintenanceState = (talosVersion: string): ReportedState => ({
   talosVersion,
   schematicId: plainSchematic,
   bootId: "",
@@ -20,12 +20,15 @@ export const inMaintenance = (talosVersion: string): Said => ({
 });
 
 /** Reads a machine's report about itself; unknown while it does not answer. */
-export async function saidOf(talos: TalosMachine): Promise<Said> {
-  const known = <T>(work: Promise<T>): Promise<T | undefined> => work.catch(() => undefined);
+export async function readState(talos: TalosMachine): Promise<ReportedState> {
+  const orUndefined = <T>(work: Promise<T>): Promise<T | undefined> => work.catch(() => undefined);
   const [talosVersion = "unknown", schematicId = "unknown", status, bootId = "", driver] =
     await Promise.all([
-      ...([known(talos.version()), known(talos.schematic()), known(talos.status())] as const),
-      ...([known(talos.bootId()), known(talos.read("/proc/driver/nvidia/version"))] as const),
+      orUndefined(talos.version()),
+      orUndefined(talos.schematic()),
+      orUndefined(talos.status()),
+      orUndefined(talos.bootId()),
+      orUndefined(talos.read("/proc/driver/nvidia/version")),
     ]);
   return {
     talosVersion,

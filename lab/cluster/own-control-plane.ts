@@ -13,7 +13,7 @@ const startSeconds = 1500;
  * A control plane on a machine of the stack. Its kubeconfig exists once a client has fetched it from Talos ({@link
  * keepKubeconfig}).
  */
-export function onMachine(dir: string, kubernetes: string): ControlPlane {
+export function controlPlaneOnMachine(dir: string, kubernetes: string): ControlPlane {
   const file = (name: string): string => path.join(dir, name);
   fs.mkdirSync(dir, { mode: 0o700 });
   return {
@@ -30,12 +30,12 @@ export function onMachine(dir: string, kubernetes: string): ControlPlane {
 }
 
 /** Saves the kubeconfig from Talos with the address at which this computer reaches the API, and returns it. */
-export function keepKubeconfig({ server, adminKubeconfig }: ControlPlane, text: string): string {
+export function saveKubeconfig({ server, adminKubeconfig }: ControlPlane, text: string): string {
   const config = parse(text) as { clusters: { cluster: { server: string } }[] };
   for (const { cluster } of config.clusters) cluster.server = server;
-  const kept = stringify(config);
-  fs.writeFileSync(adminKubeconfig, kept, { mode: 0o600 });
-  return kept;
+  const saved = stringify(config);
+  fs.writeFileSync(adminKubeconfig, saved, { mode: 0o600 });
+  return saved;
 }
 
 /** Facts for bootstrapping a machine's cluster. */
@@ -46,27 +46,29 @@ interface Bootstrap {
 }
 
 /** Bootstraps the cluster of a configured machine, and waits until its API serves. */
-export async function bootstrapOn(
+export async function bootstrapCluster(
   controlPlane: ControlPlane,
   { talosctl, address, signal }: Bootstrap,
 ): Promise<void> {
-  const call = (...args: string[]): Promise<string> =>
+  const runOnMachine = (...args: string[]): Promise<string> =>
     talosctl.run([...args, "--nodes", address], 60_000);
   const patience = { seconds: startSeconds, every: 3000, signal };
-  const known =
+  const resultOrError =
     <T>(work: () => Promise<T>): (() => Promise<T | Error>) =>
     () =>
       work().catch((error: Error) => error);
-  const well = (seen: unknown): boolean => !(seen instanceof Error);
+  const isResult = (result: unknown): boolean => !(result instanceof Error);
   // A call whose answer came too late has done its work.
-  const bootstrap = known(() => call("bootstrap"));
-  const bootstrapped = (seen: unknown): boolean =>
-    well(seen) || /AlreadyExists/.test((seen as Error).message);
-  await untilSeen("the cluster is bootstrapped", patience, bootstrap, bootstrapped);
-  const kubeconfig = known(() => call("kubeconfig", "-", "--merge=false"));
-  const fetched = await untilSeen("its kubeconfig is there", patience, kubeconfig, well);
-  keepKubeconfig(controlPlane, fetched as string);
+  const bootstrap = resultOrError(() => runOnMachine("bootstrap"));
+  const isBootstrapped = (result: unknown): boolean =>
+    isResult(result) || /AlreadyExists/.test((result as Error).message);
+  await untilSeen("the cluster is bootstrapped", patience, bootstrap, isBootstrapped);
+  const fetchKubeconfig = resultOrError(() => runOnMachine("kubeconfig", "-", "--merge=false"));
+  const fetched = await untilSeen("its kubeconfig is there", patience, fetchKubeconfig, isResult);
+  saveKubeconfig(controlPlane, fetched as string);
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
-  const ready = known(() => cluster.text("its namespaces", "/api/v1/namespaces/kube-system"));
-  await untilSeen("its API server serves", patience, ready, well);
+  const readNamespace = resultOrError(() =>
+    cluster.text("its namespaces", "/api/v1/namespaces/kube-system"),
+  );
+  await untilSeen("its API server serves", patience, readNamespace, isResult);
 }

@@ -31,17 +31,17 @@ export async function provideRealImages(
     throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
   };
   const machines = Object.values(spec.machines);
-  const controls = machines.filter(({ role }) => role === "controlplane").length;
-  if (controls > 1) refuse("a lab starts only one control plane, and this stack has several");
-  if (machines.length > 1 && controls === 0)
+  const controlPlanes = machines.filter(({ role }) => role === "controlplane").length;
+  if (controlPlanes > 1) refuse("a lab starts only one control plane, and this stack has several");
+  if (machines.length > 1 && controlPlanes === 0)
     refuse("a stack of several machines needs a control plane among them");
   if (machines.some(({ configuration }) => configuration === "omni"))
     refuse("the lab's Omni cannot manage virtual machines");
-  if (options.card !== undefined && (machines.length > 1 || controls === 0))
+  if (options.card !== undefined && (machines.length > 1 || controlPlanes === 0))
     refuse("--card needs a stack of one machine, which is also the control plane");
   // Checks the stack first: a missing part of this computer matters only to a stack that may run here.
-  const lacks = whyNoMachine(options.card !== undefined);
-  if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
+  const reasons = whyNoMachine(options.card !== undefined);
+  if (reasons.length > 0) refuse(`not on this computer: ${reasons.join("; ")}`);
   if (options.card !== undefined) {
     const release = spec.talosVersion;
     return {
@@ -60,24 +60,24 @@ export async function provideRealImages(
 }
 
 /** A remark if the machines do not run the release of their stack. */
-export function inStead({ release }: RealImages, stack: string): string {
-  const { talosVersion: wanted } = clusterOf(readStackFile(stack));
-  return wanted === release
+export function releaseNote({ release }: RealImages, stack: string): string {
+  const { talosVersion: stackVersion } = clusterOf(readStackFile(stack));
+  return stackVersion === release
     ? ""
-    : `; the machines run ${release}, the release nearest to ${wanted} that the lab builds`;
+    : `; the machines run ${release}, the release nearest to ${stackVersion} that the lab builds`;
 }
 
 /**
  * Adds the intermediate releases of an upgrade over several minors. The lab's Factory lists only releases that are
  * built here, so the program uses the last of these.
  */
-export const withHops = (named: readonly string[]): string[] =>
-  named.flatMap((release, index) => {
-    const before = named[index - 1] ?? release;
-    const way = semver.lt(before, release)
-      ? wayBetween(before, release, { listed: releases }).hops
+export const withHops = (stackReleases: readonly string[]): string[] =>
+  stackReleases.flatMap((release, index) => {
+    const previous = stackReleases[index - 1] ?? release;
+    const hops = semver.lt(previous, release)
+      ? wayBetween(previous, release, { listed: releases }).hops
       : [];
-    return [...way, release];
+    return [...hops, release];
   });
 
 /** The installer that a machine begins with. */

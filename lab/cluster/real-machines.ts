@@ -27,13 +27,13 @@ import { talosconfigVia, type ExistingCluster } from "./existing-cluster";
 import { assetTag, labGpu } from "./lab-gpu";
 import { forward } from "./redirected-addresses";
 import { Cluster } from "../kubernetes/cluster";
-import { leadToKubelets, letIn } from "./joining";
-import { inMaintenance, saidOf } from "./machine-state";
-import { bootstrapOn, keepKubeconfig, onMachine } from "./own-control-plane";
+import { proxyToKubelets, allowJoining } from "./joining";
+import { maintenanceState, readState } from "./machine-state";
+import { bootstrapCluster, saveKubeconfig, controlPlaneOnMachine } from "./own-control-plane";
 import type { RealImages, RealStack } from "./real-images";
 
 /** Parts of a lab that exist before its machines. */
-export interface Around extends RealStack {
+export interface LabParts extends RealStack {
   options: Pick<LabOptions, "card" | "consoles">;
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
   /** Folders with the programs of a real node; undefined where every node is emulated. */
@@ -57,67 +57,69 @@ const bootSeconds = 900;
  * wait in maintenance mode.
  */
 export async function startRealMachines(
-  lab: Around,
+  lab: LabParts,
   images: RealImages,
   say: (line: string) => void,
 ): Promise<{ machines: Machines; controlPlane: ControlPlane }> {
   const { session, spec, tools, existing } = lab;
   const { signal } = session;
   const site = siteOf(spec);
-  const all = Object.entries(spec.machines);
+  const machineSpecs = Object.entries(spec.machines);
   let controlPlane = lab.controlPlane;
   /** The release that a machine runs; asked only if it may have changed since the start. */
   const releaseOf = async (name: string): Promise<string> => {
     if (lab.talosReleases.length === 1) return images.release;
-    const { talosVersion } = await state(started.find(([each]) => each === name)![1]);
+    const { talosVersion } = await state(
+      startedMachines.find(([otherName]) => otherName === name)![1],
+    );
     if (talosVersion === "unknown") throw new Error(`${name} does not report its Talos release`);
     return talosVersion;
   };
-  const leads: Record<string, number> = {};
+  const forwardedPorts: Record<string, number> = {};
   if (lab.imageFactory !== undefined) {
-    const beside = await startBeside(
+    const front = await startImageServers(
       lab,
       images,
       releaseOf,
       () => controlPlane?.adminKubeconfig ?? "",
     );
-    leads[`${site.registry}:5000`] = beside.port;
+    forwardedPorts[`${site.registry}:5000`] = front.port;
   }
-  let authority: string | undefined;
+  let authorityFolder: string | undefined;
   if (lab.controlPlane !== undefined) {
-    leads[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(
+    forwardedPorts[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(
       new URL(lab.controlPlane.server).port,
     );
-    await letIn(lab.controlPlane.adminKubeconfig, existing!.secrets);
-    authority = session.dir("authority");
-    fs.mkdirSync(authority, { mode: 0o700 });
-    fs.copyFileSync(existing!.caCert, path.join(authority, "ca.crt"));
-    fs.copyFileSync(existing!.caKey, path.join(authority, "ca.key"));
+    await allowJoining(lab.controlPlane.adminKubeconfig, existing!.secrets);
+    authorityFolder = session.dir("authority");
+    fs.mkdirSync(authorityFolder, { mode: 0o700 });
+    fs.copyFileSync(existing!.caCert, path.join(authorityFolder, "ca.crt"));
+    fs.copyFileSync(existing!.caKey, path.join(authorityFolder, "ca.key"));
   }
   const ports: Record<string, Ports> = {};
-  for (const [name] of all) ports[name] = await freePorts();
-  const started: [string, RealMachine][] = [];
-  for (const [name, { address, role, gpus = [] }] of all) {
-    const others = all.filter(([each]) => each !== name);
-    const toOthers = others.flatMap(([each, other]) =>
-      served.map((port) => [`${other.address}:${port}`, ports[each]![port]] as const),
+  for (const [name] of machineSpecs) ports[name] = await freePorts();
+  const startedMachines: [string, RealMachine][] = [];
+  for (const [name, { address, role, gpus = [] }] of machineSpecs) {
+    const otherMachines = machineSpecs.filter(([otherName]) => otherName !== name);
+    const otherMachinesPorts = otherMachines.flatMap(([otherName, otherMachine]) =>
+      served.map((port) => [`${otherMachine.address}:${port}`, ports[otherName]![port]] as const),
     );
     const { card } = lab.options;
     const machine = await startMachine(images, session.dir("machines", name), {
       memory: card !== undefined ? 16_384 : role === "controlplane" ? 4096 : 2560,
       ...(card === undefined ? {} : { device: card }),
-      ...(authority === undefined ? {} : { authority }),
+      ...(authorityFolder === undefined ? {} : { authority: authorityFolder }),
       network: {
         ...site,
         address,
         trustd: site.cluster,
-        leads: { ...leads, ...Object.fromEntries(toOthers) },
+        forwardedPorts: { ...forwardedPorts, ...Object.fromEntries(otherMachinesPorts) },
       },
       ports: ports[name]!,
       cards: gpus.map(assetTag)[0] ?? "",
       signal,
     });
-    started.push([name, machine]);
+    startedMachines.push([name, machine]);
     session.onClose(async () => {
       await machine.cutPower();
       if (lab.options.consoles === undefined) return;
@@ -126,9 +128,9 @@ export async function startRealMachines(
     });
     say(`${name}: powered on`);
   }
-  for (const [name, machine] of started) {
+  for (const [name, machine] of startedMachines) {
     const file = existing?.configurations[name];
-    const problem = await answer(tools.talosctl, machine, file, signal);
+    const problem = await awaitMaintenance(tools.talosctl, machine, file, signal);
     if (problem !== "")
       throw new Error(
         `machine ${name}: it accepted no configuration in maintenance mode within ${bootSeconds} s, so it cannot join the cluster; the end of its console output:\n` +
@@ -137,57 +139,64 @@ export async function startRealMachines(
     say(`${name}: ${file === undefined ? "is" : "took its configuration"} in maintenance mode`);
   }
 
-  const [control, first] =
-    started.find(([name]) => spec.machines[name]!.role === "controlplane") ?? started[0]!;
-  const talosctl = clientOf(lab, first);
+  const [entryName, entryMachine] =
+    startedMachines.find(([name]) => spec.machines[name]!.role === "controlplane") ??
+    startedMachines[0]!;
+  const talosctl = clientOf(lab, entryMachine);
   if (lab.controlPlane !== undefined) {
-    const kubelets = started.map(([, machine]) => machine);
-    session.onClose(await leadToKubelets(lab.controlPlane.nodes, kubelets));
+    const kubelets = startedMachines.map(([, machine]) => machine);
+    session.onClose(await proxyToKubelets(lab.controlPlane.nodes, kubelets));
   } else {
-    controlPlane = onMachine(session.dir("own-control-plane"), first.kubernetes);
+    controlPlane = controlPlaneOnMachine(session.dir("own-control-plane"), entryMachine.kubernetes);
     if (existing !== undefined) {
-      await bootstrapOn(controlPlane, { talosctl: talosctl()!, address: first.address, signal });
+      await bootstrapCluster(controlPlane, {
+        talosctl: talosctl()!,
+        address: entryMachine.address,
+        signal,
+      });
       lab.kubernetes = Cluster.of(controlPlane.adminKubeconfig);
-      say(`${control}: its control plane serves`);
+      say(`${entryName}: its control plane serves`);
     }
   }
 
   let requests = 0;
-  const way = await forward("127.0.0.1", 0, [first.endpoint]);
-  way.on("connection", () => requests++);
-  session.onClose(() => void way.close());
+  const entryForwarder = await forward("127.0.0.1", 0, [entryMachine.endpoint]);
+  entryForwarder.on("connection", () => requests++);
+  session.onClose(() => void entryForwarder.close());
   const files = new SecretFiles();
   session.onClose(() => files.close());
   const state = async (machine: RealMachine): Promise<MachineState> => {
     const client = talosctl();
-    const known =
+    const reported =
       client === undefined
-        ? inMaintenance(images.release)
-        : await saidOf(new TalosMachine(client, machine.address, files));
+        ? maintenanceState(images.release)
+        : await readState(new TalosMachine(client, machine.address, files));
     const events = lastLines(machine).map((what) => ({ at: 0, what }));
     const reboots = bootsOf(machine.console()) - 1;
     return {
-      ...known,
+      ...reported,
       address: machine.address,
       reboots,
       events,
-      requests: machine === first ? requests : 0,
+      requests: machine === entryMachine ? requests : 0,
     };
   };
-  const waiting = existing === undefined ? started : [];
+  const maintained = existing === undefined ? startedMachines : [];
   const machines: Machines = {
-    api: `127.0.0.1:${(way.address() as net.AddressInfo).port}`,
+    api: `127.0.0.1:${(entryForwarder.address() as net.AddressInfo).port}`,
     maintenance: Object.fromEntries(
-      waiting.map(([, { address, endpoint }]) => [address, endpoint]),
+      maintained.map(([, { address, endpoint }]) => [address, endpoint]),
     ),
     kubeconfig: (text) => {
-      const kept = keepKubeconfig(controlPlane!, text);
+      const saved = saveKubeconfig(controlPlane!, text);
       lab.kubernetes = Cluster.of(controlPlane!.adminKubeconfig);
-      return kept;
+      return saved;
     },
     state: async () =>
       Object.fromEntries(
-        await Promise.all(started.map(async ([name, each]) => [name, await state(each)] as const)),
+        await Promise.all(
+          startedMachines.map(async ([name, machine]) => [name, await state(machine)] as const),
+        ),
       ),
     fault: () =>
       Promise.reject(new Error("faults: only emulated machines have faults; omit --machines real")),
@@ -197,8 +206,8 @@ export async function startRealMachines(
 }
 
 /** Starts the servers of the machines' images, and the server that gives pods facts about their machine. */
-async function startBeside(
-  lab: Around,
+async function startImageServers(
+  lab: LabParts,
   images: RealImages,
   releaseOf: (machine: string) => Promise<string>,
   kubeconfig: () => string,
@@ -239,17 +248,17 @@ async function startBeside(
 
 /** A client of the machines' API through one of them; exists once there are credentials. */
 function clientOf(
-  { session, tools, existing }: Around,
+  { session, tools, existing }: LabParts,
   { endpoint }: RealMachine,
 ): () => Talosctl | undefined {
-  const made = session.dir("talosconfig");
+  const file = session.dir("talosconfig");
   const files = new SecretFiles();
   session.onClose(() => files.close());
   let talosctl: Talosctl | undefined;
   return () => {
-    if (talosctl !== undefined || (existing === undefined && !fs.existsSync(made))) return talosctl;
+    if (talosctl !== undefined || (existing === undefined && !fs.existsSync(file))) return talosctl;
     const text =
-      existing?.talosconfig(endpoint) ?? talosconfigVia(fs.readFileSync(made, "utf8"), endpoint);
+      existing?.talosconfig(endpoint) ?? talosconfigVia(fs.readFileSync(file, "utf8"), endpoint);
     const opened = new Talosctl({
       binary: tools.talosctl,
       talosconfig: files.write("talosconfig", text),
@@ -264,22 +273,22 @@ function clientOf(
  * Waits until a machine answers in maintenance mode, or accepts its configuration there. If it does not, the error
  * has its last message.
  */
-async function answer(
+async function awaitMaintenance(
   talosctl: string,
   { endpoint }: RealMachine,
   file: string | undefined,
   signal: AbortSignal,
 ): Promise<string> {
-  const verb = file === undefined ? ["version"] : ["apply-config", "-f", file];
-  const taken = (): Promise<string> =>
-    promisify(execFile)(talosctl, [...verb, "--insecure", "-n", endpoint], {
+  const command = file === undefined ? ["version"] : ["apply-config", "-f", file];
+  const attempt = (): Promise<string> =>
+    promisify(execFile)(talosctl, [...command, "--insecure", "-n", endpoint], {
       timeout: 30_000,
     }).then(
       () => "",
       (error: Error) => error.message,
     );
   return (
-    await until({ seconds: bootSeconds, every: 2000, signal }, taken, (problem) => problem === "")
+    await until({ seconds: bootSeconds, every: 2000, signal }, attempt, (problem) => problem === "")
   ).seen;
 }
 

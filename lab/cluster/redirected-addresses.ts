@@ -17,23 +17,23 @@ const talosPort = 50_000;
  * @returns a function that ends the redirection
  * @throws Error that says what is missing, when an address cannot be taken.
  */
-export async function leadAddresses(
+export async function redirectAddresses(
   targets: Readonly<Record<string, readonly string[]>>,
 ): Promise<() => Promise<void>> {
-  const taken: string[] = [];
+  const addedAddresses: string[] = [];
   const servers: net.Server[] = [];
   const close = async (): Promise<void> => {
     for (const server of servers) server.close();
-    for (const address of taken)
+    for (const address of addedAddresses)
       await run("ip", ["address", "del", address, "dev", "lo"]).catch(() => undefined);
   };
   try {
-    for (const [address, ways] of Object.entries(targets)) {
+    for (const [address, destinations] of Object.entries(targets)) {
       if (!address.startsWith("127.")) {
         await run("ip", ["address", "add", `${address}/32`, "dev", "lo"]);
-        taken.push(`${address}/32`);
+        addedAddresses.push(`${address}/32`);
       }
-      servers.push(await forward(address, talosPort, ways));
+      servers.push(await forward(address, talosPort, destinations));
     }
   } catch (error) {
     await close();
@@ -49,10 +49,10 @@ export async function leadAddresses(
 export function forward(
   address: string,
   port: number,
-  ways: readonly string[],
+  destinations: readonly string[],
 ): Promise<net.Server> {
   const server = net.createServer((client) => {
-    void firstThatTakes(ways).then((machine) => {
+    void connectToFirst(destinations).then((machine) => {
       if (machine === undefined) client.destroy();
       else pipeline(client, machine, client, () => {});
     });
@@ -63,9 +63,9 @@ export function forward(
   });
 }
 
-async function firstThatTakes(ways: readonly string[]): Promise<net.Socket | undefined> {
-  for (const way of ways) {
-    const [host = "", port = ""] = way.split(/:(?=\d+$)/);
+async function connectToFirst(destinations: readonly string[]): Promise<net.Socket | undefined> {
+  for (const destination of destinations) {
+    const [host = "", port = ""] = destination.split(/:(?=\d+$)/);
     const socket = net.connect(Number(port), host);
     const connected = await new Promise<boolean>((resolve) => {
       socket.once("connect", () => resolve(true));

@@ -94,24 +94,24 @@ export class Cluster extends KubernetesApi {
     seconds: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const waiting = async (): Promise<string[]> => {
+    const unreadyNodes = async (): Promise<string[]> => {
       const nodes = await this.nodes().catch((): Record<string, V1Node> => ({}));
-      const stands = (name: string): boolean => {
+      const isFullyReady = (name: string): boolean => {
         const { [name]: node } = nodes;
-        const marked =
+        const hasRoleLabel =
           roles[name] !== "controlplane" || controlPlaneRole in (node?.metadata?.labels ?? {});
-        return node !== undefined && isReady(node) && marked;
+        return node !== undefined && isReady(node) && hasRoleLabel;
       };
-      return Object.keys(roles).filter((name) => !stands(name));
+      return Object.keys(roles).filter((name) => !isFullyReady(name));
     };
-    const { seen, holds } = await until(
+    const { seen: unready, holds } = await until(
       { seconds, every: 200, signal },
-      waiting,
+      unreadyNodes,
       (names) => names.length === 0,
     );
     if (holds) return;
-    const why = `${seen.join(", ")} not ready within ${seconds} s, so nothing can run there`;
-    throw new Error(`nodes: ${why}; see machines.log in the lab's folder (--keep keeps it)`);
+    const problem = `${unready.join(", ")} not ready within ${seconds} s, so nothing can run there`;
+    throw new Error(`nodes: ${problem}; see machines.log in the lab's folder (--keep keeps it)`);
   }
 
   /** Path of an object. Throws an error with code 404 if the API server lacks its kind. */
@@ -119,8 +119,8 @@ export class Cluster extends KubernetesApi {
     const key = keyOf(object);
     const path = await this.pathOf(key);
     if (path !== undefined) return path;
-    const words = `the API server has no kind ${key.kind} in ${key.apiVersion}; is its definition installed?`;
-    throw new KubernetesError("refused", titleOf(key), words, 404);
+    const problem = `the API server has no kind ${key.kind} in ${key.apiVersion}; is its definition installed?`;
+    throw new KubernetesError("refused", titleOf(key), problem, 404);
   }
 
   /** Reads an object. Throws an error with code 404 if it does not exist. */
@@ -132,8 +132,12 @@ export class Cluster extends KubernetesApi {
   async apply(object: KubernetesObject, { fieldManager, force }: ApplyOptions): Promise<void> {
     const path = `${await this.path(object)}?fieldManager=${fieldManager}&force=${force}`;
     // JSON is YAML, and the content type of an apply is YAML's
-    const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
-    await this.ask(titleOf(keyOf(object)), path, asking);
+    const request = {
+      method: "PATCH",
+      type: "application/apply-patch+yaml",
+      body: object,
+    } as const;
+    await this.ask(titleOf(keyOf(object)), path, request);
   }
 
   /** Creates an object in the list at a path. */
@@ -159,8 +163,8 @@ export class Cluster extends KubernetesApi {
   /** Deletes an object if it exists, after its dependents. */
   async delete(object: KubernetesObject): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" };
-    const asking = { method: "DELETE", body, instead: { 404: undefined } } as const;
-    await this.ask(titleOf(keyOf(object)), await this.path(object), asking);
+    const request = { method: "DELETE", body, instead: { 404: undefined } } as const;
+    await this.ask(titleOf(keyOf(object)), await this.path(object), request);
   }
 
   /** Whether an object does not exist. */

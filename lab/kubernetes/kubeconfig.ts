@@ -11,18 +11,18 @@ interface Access {
 }
 
 type Entry = Record<string, string>;
-type Named = Record<string, Entry> & { name: string };
+type NamedEntry = Record<string, Entry> & { name: string };
 
 /** Cluster, by its name, and user of a kubeconfig's current context; certificates are base64 of their PEM. */
 export function currentOf(text: string): { name: string; cluster: Entry; user: Entry } {
-  const config = parse(text) as Record<string, Named[]>;
-  const named = (list: string, name: unknown, part: string): Entry =>
-    config[list]!.find((each) => each.name === name)![part]!;
-  const { cluster, user } = named("contexts", config["current-context"], "context");
+  const config = parse(text) as Record<string, NamedEntry[]>;
+  const entryOf = (list: string, name: unknown, part: string): Entry =>
+    config[list]!.find((entry) => entry.name === name)![part]!;
+  const { cluster, user } = entryOf("contexts", config["current-context"], "context");
   return {
     name: cluster!,
-    cluster: named("clusters", cluster, "cluster"),
-    user: named("users", user, "user"),
+    cluster: entryOf("clusters", cluster, "cluster"),
+    user: entryOf("users", user, "user"),
   };
 }
 

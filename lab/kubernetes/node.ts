@@ -8,10 +8,13 @@ import { describeTaint } from "../../components/recipe/machine/taints";
  * scheduler reads.
  */
 export function isReady(node: k8s.V1Node): boolean {
-  const says =
+  const hasReadyCondition =
     node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ??
     false;
-  return says && !node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready");
+  return (
+    hasReadyCondition &&
+    !node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready")
+  );
 }
 
 /** NVIDIA's resources of a node, by name, without those of zero. */

@@ -15,8 +15,8 @@ const rebootSeconds = 300;
 /** Seconds that the calls of a further inspection may take. */
 const realPartsSeconds = 10;
 
-interface Examined {
-  unlike: Difference[];
+interface LabDiagnosis {
+  deviations: Difference[];
   failures: FailureReport[];
   /** Whether the failures name a cause. Otherwise they are the engine's messages. */
   explained: boolean;
@@ -34,9 +34,9 @@ export async function diagnoseLab(
   diagnostics: readonly string[],
   failed: boolean,
   say: Say,
-): Promise<Examined> {
-  const refused = refusalsOf(checkCluster({ ...lab.spec, ...(await askFactory(lab.spec)) }));
-  if (refused.length > 0) return { unlike: [], failures: refused, explained: true };
+): Promise<LabDiagnosis> {
+  const refusals = refusalsOf(checkCluster({ ...lab.spec, ...(await askFactory(lab.spec)) }));
+  if (refusals.length > 0) return { deviations: [], failures: refusals, explained: true };
   const addresses = Object.entries(lab.spec.machines).map(([name, { address }]) => [name, address]);
   const talosconfig = lab.session.dir("talosconfig");
   const patience = (rebootSeconds / lab.options.timeScale + realPartsSeconds) * 1000;
@@ -47,13 +47,13 @@ export async function diagnoseLab(
     Object.fromEntries(addresses) as Record<string, string>,
   );
   const plan = planCluster(lab.spec);
-  const unlike = differences(observations, plan);
-  const found = diagnose(observations, plan);
+  const deviations = differences(observations, plan);
+  const diagnoses = diagnose(observations, plan);
   for (const line of unseen) say(line);
-  for (const { fix, evidence } of found) for (const line of evidence) say(`${fix}: ${line}`);
-  const failures = found.map(({ evidence: _, ...failure }) => failure);
-  if (found.length > 0 || (unlike.length === 0 && !failed))
-    return { unlike, failures, explained: true };
+  for (const { fix, evidence } of diagnoses) for (const line of evidence) say(`${fix}: ${line}`);
+  const failures = diagnoses.map(({ evidence: _, ...failure }) => failure);
+  if (diagnoses.length > 0 || (deviations.length === 0 && !failed))
+    return { deviations, failures, explained: true };
   const errors = [...new Set(diagnostics.filter((line) => line.startsWith("error")))];
   const unknown: FailureReport = {
     fix: "unknown",
@@ -61,7 +61,7 @@ export async function diagnoseLab(
     cause: "the diagnosis knows no cause",
     remedy: "examine the cluster: npm run lab -- --keep",
   };
-  return { unlike, failures: [unknown], explained: false };
+  return { deviations, failures: [unknown], explained: false };
 }
 
 /** Findings of the checks, each as a failure with its fix: a refused stack never reached the cluster. */

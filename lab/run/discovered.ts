@@ -26,34 +26,41 @@ export async function discoverLab({
     kubeconfig: kubernetes.kubeconfig,
     machines: { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig"), secrets: [] },
   };
-  const seen = await look(access, 60_000, () => {});
-  const stack = renderDiscovered(stackOf(seen), seen.unseen, "the lab");
+  const observed = await look(access, 60_000, () => {});
+  const stack = renderDiscovered(stackOf(observed), observed.unseen, "the lab");
   // The comparison reads the file again, with the images that the lab gave the stack.
-  const read = parseSpec(withServedImages(configurationOf(stack, "discover"), options));
-  if (read.spec === undefined)
-    throw new Error(`discover: what it wrote is not a stack: ${JSON.stringify(read.findings)}`);
-  return { unlike: unlike(planCluster(spec), planCluster(read.spec)), unseen: seen.unseen, stack };
+  const parsed = parseSpec(withServedImages(configurationOf(stack, "discover"), options));
+  if (parsed.spec === undefined)
+    throw new Error(`discover: what it wrote is not a stack: ${JSON.stringify(parsed.findings)}`);
+  return {
+    unlike: differingPaths(planCluster(spec), planCluster(parsed.spec)),
+    unseen: observed.unseen,
+    stack,
+  };
 }
 
-function unlike(kept: Plan, found: Plan): string[] {
+function differingPaths(planned: Plan, discovered: Plan): string[] {
   const paths = [
-    ...differing("kubernetes", kept.kubernetes, found.kubernetes),
-    ...kept.machines.flatMap((machine) =>
-      differing(
+    ...differingFields("kubernetes", planned.kubernetes, discovered.kubernetes),
+    ...planned.machines.flatMap((machine) =>
+      differingFields(
         `machines.${machine.name}`,
         machine,
-        found.machines.find(({ name }) => name === machine.name) ?? {},
+        discovered.machines.find(({ name }) => name === machine.name) ?? {},
       ),
     ),
-    ...found.machines
-      .filter(({ name }) => !kept.machines.some((one) => one.name === name))
+    ...discovered.machines
+      .filter(({ name }) => !planned.machines.some((machine) => machine.name === name))
       .map(({ name }) => `machines.${name}`),
   ];
   return paths.sort();
 }
 
-function differing(path: string, kept: object, found: object): string[] {
-  const [a, b] = [kept, found] as Record<string, unknown>[];
-  const keys = [...new Set([...Object.keys(a!), ...Object.keys(b!)])];
-  return keys.filter((key) => !isDeepStrictEqual(a![key], b![key])).map((key) => `${path}.${key}`);
+function differingFields(path: string, planned: object, discovered: object): string[] {
+  const valueOf = (object: object, key: string): unknown =>
+    (object as Record<string, unknown>)[key];
+  const keys = [...new Set([...Object.keys(planned), ...Object.keys(discovered)])];
+  return keys
+    .filter((key) => !isDeepStrictEqual(valueOf(planned, key), valueOf(discovered, key)))
+    .map((key) => `${path}.${key}`);
 }

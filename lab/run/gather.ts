@@ -29,14 +29,14 @@ export async function gatherMachines(
   return Object.fromEntries(reports);
 }
 
-interface Count {
+interface MachineCounts {
   /** Calls to the APIs of all machines together. */
   requests: number;
   reboots: Record<string, number>;
 }
 
 /** Counts the calls and reboots of all machines so far. */
-export async function countOf(machines: Machines): Promise<Count> {
+export async function countCallsAndReboots(machines: Machines): Promise<MachineCounts> {
   const states = Object.entries(await machines.state());
   return {
     requests: states.reduce((sum, [, { requests }]) => sum + requests, 0),
@@ -45,26 +45,29 @@ export async function countOf(machines: Machines): Promise<Count> {
 }
 
 /** Counts the calls and reboots since an earlier count. */
-export async function countSince(before: Count, machines: Machines): Promise<Count> {
-  const now = await countOf(machines);
-  const reboots = Object.entries(now.reboots).map(([name, count]) => [
+export async function countSince(
+  earlier: MachineCounts,
+  machines: Machines,
+): Promise<MachineCounts> {
+  const current = await countCallsAndReboots(machines);
+  const reboots = Object.entries(current.reboots).map(([name, count]) => [
     name,
-    count - (before.reboots[name] ?? 0),
+    count - (earlier.reboots[name] ?? 0),
   ]);
   return {
-    requests: now.requests - before.requests,
-    reboots: Object.fromEntries(reboots) as Count["reboots"],
+    requests: current.requests - earlier.requests,
+    reboots: Object.fromEntries(reboots) as MachineCounts["reboots"],
   };
 }
 
 /** Selects the stack's objects. The workloads among them are Deployments, pods without an owner, and groups of pods. */
-const ours = "labelSelector=app.kubernetes.io/managed-by%3Dtalos-gpu";
+const stackSelector = "labelSelector=app.kubernetes.io/managed-by%3Dtalos-gpu";
 
 /** The present workloads of the stack. */
 export async function gatherWorkloads(kubernetes: Cluster): Promise<WorkloadReport[]> {
   const [deployments, pods] = await Promise.all([
-    kubernetes.all<V1Deployment>(`/apis/apps/v1/deployments?${ours}`),
-    kubernetes.all<V1Pod>(`/api/v1/pods?${ours}`),
+    kubernetes.all<V1Deployment>(`/apis/apps/v1/deployments?${stackSelector}`),
+    kubernetes.all<V1Pod>(`/api/v1/pods?${stackSelector}`),
   ]);
   return [
     ...deployments.map(({ metadata, spec, status }) => ({
@@ -96,4 +99,6 @@ export async function gatherWorkloads(kubernetes: Cluster): Promise<WorkloadRepo
 }
 
 const isReady = (status: V1PodStatus | undefined): boolean =>
-  status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+  status?.conditions?.some(
+    (condition) => condition.type === "Ready" && condition.status === "True",
+  ) ?? false;

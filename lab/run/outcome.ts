@@ -14,7 +14,7 @@ const settlingSeconds = 300;
 const realPartsSeconds = { emulated: 10, node: 40, real: 40 };
 
 /** Milliseconds between two inspections: each makes a dozen calls to every machine. */
-const betweenLooks = 1000;
+const inspectionInterval = 1000;
 
 /**
  * Inspects the result of the updates. Repeats that while the result may still become as planned, or while a failed
@@ -25,13 +25,13 @@ export const outcomePhase: Phase<RunningLab> = {
   run: async (lab, say) => {
     const { report, session, options } = lab;
     const seconds = settlingSeconds / options.timeScale + realPartsSeconds[options.machines];
-    const { seen } = await until(
-      { seconds, every: betweenLooks, signal: session.signal },
-      () => look(lab),
+    const { seen: inspection } = await until(
+      { seconds, every: inspectionInterval, signal: session.signal },
+      () => inspect(lab),
       ({ explained }) => report.ok || (lab.failed && explained),
     );
     if (report.ok) return "as planned, and the doctor finds nothing";
-    for (const line of seen.lines) say(line);
+    for (const line of inspection.lines) say(line);
     return new Failed("not as planned");
   },
 };
@@ -40,21 +40,23 @@ export const outcomePhase: Phase<RunningLab> = {
  * Fills the report, and prints the differences from the plan. A fault does not always fail the update, so the doctor
  * looks after every update.
  */
-async function look(lab: RunningLab): Promise<{ lines: string[]; explained: boolean }> {
+async function inspect(lab: RunningLab): Promise<{ lines: string[]; explained: boolean }> {
   const { report } = lab;
   const lines: string[] = [];
   const say: Say = (line) => void lines.push(line);
-  const { unlike, failures, explained } = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
+  const diagnosis = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
+  const { deviations, failures, explained } = diagnosis;
   report.failures = failures;
   report.machines = await gatherMachines(lab.machines, lab.kubernetes);
   report.workloads = await gatherWorkloads(lab.kubernetes);
   // Read after the doctor's observations: a pod that has just finished may be neither ready nor succeeded yet.
   const unready = report.workloads.filter(({ ready }) => !ready);
-  report.ok = unlike.length === 0 && failures.length === 0 && unready.length === 0 && !lab.failed;
+  report.ok =
+    deviations.length === 0 && failures.length === 0 && unready.length === 0 && !lab.failed;
   for (const { kind, namespace, name } of unready) say(`not ready: ${kind} ${namespace}/${name}`);
-  for (const one of unlike) {
-    say(`differs from the plan: ${inOneLine(one)}`);
-    for (const line of one.lastWords ?? []) say(`    ${line}`);
+  for (const deviation of deviations) {
+    say(`differs from the plan: ${inOneLine(deviation)}`);
+    for (const line of deviation.lastWords ?? []) say(`    ${line}`);
   }
   return { lines, explained };
 }

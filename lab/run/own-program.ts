@@ -12,8 +12,8 @@ export async function environmentForOwnProgram(
   const { session, tools, controlPlane } = lab;
   const host = await installLanguageHost(session.dir("language-host"), tools.pulumi);
   const plugins = await servePlugins(lab, folder);
-  const { PATH = "", ...inLab } = commandEnvironment(lab);
-  const leading = Object.entries(inLab).filter(
+  const { PATH = "", ...labEnvironment } = commandEnvironment(lab);
+  const labSettings = Object.entries(labEnvironment).filter(
     ([name]) => name.startsWith("TALOS_GPU_") && name !== "TALOS_GPU_LAB",
   );
   return {
@@ -21,7 +21,7 @@ export async function environmentForOwnProgram(
     KUBECONFIG: controlPlane.adminKubeconfig,
     TALOSCONFIG: session.dir("talosconfig"),
     TALOS_GPU_TALOSCTL: tools.talosctl,
-    ...Object.fromEntries(leading),
+    ...Object.fromEntries(labSettings),
     ...(await pluginsIn(await homeWithoutLogs(session.dir("home")), plugins)),
     PULUMI_BACKEND_URL: `file://${session.dir()}`,
     PULUMI_CONFIG_PASSPHRASE: "of the lab",
@@ -30,10 +30,11 @@ export async function environmentForOwnProgram(
 }
 
 /** A variable's line for a shell. The lab's folders come first on PATH, before the existing ones. */
-function exported([name, value]: [string, string], inherited: string | undefined): string {
-  const behind = name === "PATH" && inherited ? `${path.delimiter}${inherited}` : undefined;
-  if (behind !== undefined && value.endsWith(behind))
-    return `export PATH=${quoted(value.slice(0, -behind.length))}${path.delimiter}"$PATH"`;
+function exportLine([name, value]: [string, string], inherited: string | undefined): string {
+  const inheritedSuffix =
+    name === "PATH" && inherited ? `${path.delimiter}${inherited}` : undefined;
+  if (inheritedSuffix !== undefined && value.endsWith(inheritedSuffix))
+    return `export PATH=${quoted(value.slice(0, -inheritedSuffix.length))}${path.delimiter}"$PATH"`;
   return `export ${name}=${quoted(value)}`;
 }
 
@@ -46,7 +47,7 @@ export function ownProgramInstructions(
   environment: Record<string, string>,
   { folder, secrets, inherited = process.env["PATH"] }: OwnProgram,
 ): string {
-  const lines = Object.entries(environment).map((entry) => `  ${exported(entry, inherited)}`);
+  const lines = Object.entries(environment).map((entry) => `  ${exportLine(entry, inherited)}`);
   return `The cluster runs until Ctrl-C. In another terminal:
 
   cd ${quoted(folder)}

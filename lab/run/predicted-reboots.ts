@@ -24,10 +24,10 @@ export const wrongPredictions = (
   reboots: Record<string, number>,
 ): string[] =>
   Object.entries(reboots).flatMap(([name, count]) => {
-    const said = predictions[name] ?? "nothing, which means no reboot";
-    const word = /^reboots: (yes|no|only if)\b/.exec(said)?.[1] ?? "no";
-    const right = word === "only if" || (word === "yes" ? count > 0 : count === 0);
-    return right
+    const prediction = predictions[name] ?? "nothing, which means no reboot";
+    const answer = /^reboots: (yes|no|only if)\b/.exec(prediction)?.[1] ?? "no";
+    const isCorrect = answer === "only if" || (answer === "yes" ? count > 0 : count === 0);
+    return isCorrect
       ? []
-      : [`${name}: the preview said ${said}, but the machine rebooted ${count} times`];
+      : [`${name}: the preview said ${prediction}, but the machine rebooted ${count} times`];
   });

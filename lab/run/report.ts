@@ -90,27 +90,27 @@ export const emptyReport = (stack: string, ok: boolean): LabReport => ({
 
 /** One line with a run's total of updates, created resources and reboots. */
 export function totalOf({ updates }: LabReport): string {
-  const made = updates.reduce((sum, { changes }) => sum + changes.create, 0);
+  const created = updates.reduce((sum, { changes }) => sum + changes.create, 0);
   const reboots = updates
     .flatMap((update) => Object.values(update.reboots))
     .reduce((sum, count) => sum + count, 0);
-  return `${counted(updates.length, "update")}, ${made} created, ${counted(reboots, "reboot")}`;
+  return `${withUnit(updates.length, "update")}, ${created} created, ${withUnit(reboots, "reboot")}`;
 }
 
 /** Counts of an update's operations on resources; counts of zero are left out. */
-const changesOf = ({ create, update, replace, delete: gone, same }: Changes): string =>
+const changesOf = ({ create, update, replace, delete: deleted, same }: Changes): string =>
   Object.entries({
     created: create,
     updated: update,
     replaced: replace,
-    deleted: gone,
+    deleted,
     "the same": same,
   })
-    .flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []))
+    .flatMap(([operation, count]) => (count > 0 ? [`${count} ${operation}`] : []))
     .join(", ") || "none";
 
-const counted = (count: number, what: string): string =>
-  `${count} ${what}${count === 1 ? "" : "s"}`;
+const withUnit = (count: number, unit: string): string =>
+  `${count} ${unit}${count === 1 ? "" : "s"}`;
 
 /**
  * The report as tables for people.
@@ -121,7 +121,10 @@ export function renderReport(report: LabReport, terminal?: Terminal): string {
   const paint = painter(terminal?.colour ?? false);
   const table = (head: string[], rows: Cell[][]): string =>
     renderTable(head, rows, { columns: terminal?.columns ?? Infinity, paint });
-  const good = (text: string, is: boolean): Cell => ({ text, style: is ? "green" : "red" });
+  const resultCell = (text: string, isGood: boolean): Cell => ({
+    text,
+    style: isGood ? "green" : "red",
+  });
   const machines = Object.entries(report.machines).map(([name, machine]) => {
     const gpus = Object.entries(machine.allocatable).map(
       ([resource, count]) => `${count} × ${resource}`,
@@ -139,22 +142,22 @@ export function renderReport(report: LabReport, terminal?: Terminal): string {
   const updates = report.updates.map(({ result, changes, machineRequests, seconds }, index) => {
     return [
       index + 1,
-      good(result, result === "succeeded"),
+      resultCell(result, result === "succeeded"),
       changesOf(changes),
       machineRequests,
       seconds.toFixed(1),
     ];
   });
   const workloads = report.workloads.map(({ namespace, name, kind, ready }) => {
-    return [`${namespace}/${name}`, kind, good(ready ? "yes" : "no", ready)];
+    return [`${namespace}/${name}`, kind, resultCell(ready ? "yes" : "no", ready)];
   });
-  const tell = (mark: string, { symptom, cause, remedy, fix }: FailureReport): string =>
+  const renderFailure = (mark: string, { symptom, cause, remedy, fix }: FailureReport): string =>
     `${paint(mark === "✖" ? "red" : "green", mark)} ${symptom}\n  cause:  ${cause}\n  remedy: ${remedy}\n  fix:    ${fix}`;
   return [
     table(["machine", "Talos", "schematic", "driver", "reboots", "GPUs"], machines),
     table(["update", "result", "resources", "machine calls", "seconds"], updates),
     ...(workloads.length > 0 ? [table(["workload", "kind", "ready"], workloads)] : []),
-    ...(report.mended ?? []).map((failure) => tell("✔ fixed:", failure)),
-    ...report.failures.map((failure) => tell("✖", failure)),
+    ...(report.mended ?? []).map((failure) => renderFailure("✔ fixed:", failure)),
+    ...report.failures.map((failure) => renderFailure("✖", failure)),
   ].join("\n");
 }

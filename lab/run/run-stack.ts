@@ -30,25 +30,25 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const { options } = lab;
   const stack = stackNameOf(options.stack);
   const report = emptyReport(stack, false);
-  const ran = runningLab(lab, report);
+  const labRun = runningLab(lab, report);
   const updates = updatePhases(options.updates);
-  const edits = later.flatMap((stack) => [outcomePhase, becomePhase(stack), ...updates]);
+  const edits = later.flatMap((stack) => [outcomePhase, editPhase(stack), ...updates]);
   const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
-  const first = [
+  const firstPhases = [
     ...beforeStack(options, lab.spec),
     openPhase,
     ...(options.preview ? [previewPhase] : []),
   ];
-  await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], ran);
-  if (report.ok && options.discover) await runPhases([discoverPhase], ran);
-  if (report.ok && !options.keep) await runPhases([downPhase], ran);
+  await runPhases([...firstPhases, ...updates, ...edits, ...repair, outcomePhase], labRun);
+  if (report.ok && options.discover) await runPhases([discoverPhase], labRun);
+  if (report.ok && !options.keep) await runPhases([downPhase], labRun);
   return report;
 }
 
 /** Phases that create what a cluster contains before the stack: objects of its owner, and external releases. */
 export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<RunningLab>[] => [
   ...(options.manifest.length > 0 ? [manifestsPhase] : []),
-  ...(spec.external === undefined ? [] : [outsidePhase]),
+  ...(spec.external === undefined ? [] : [externalPhase]),
 ];
 
 /**
@@ -89,7 +89,7 @@ function objectsOf(file: string): KubernetesObject[] {
 }
 
 /** Installs external releases that try to offer the GPUs before the stack: the machines have no driver yet. */
-const outsidePhase: Phase<RunningLab> = {
+const externalPhase: Phase<RunningLab> = {
   title: "external releases",
   run: (lab) => installExternalRelease(lab),
 };
@@ -112,17 +112,20 @@ const openPhase: Phase<RunningLab> = {
   },
 };
 
-const previewPhase: Phase<RunningLab> = { title: "preview", run: (lab, say) => look(lab, say) };
+const previewPhase: Phase<RunningLab> = {
+  title: "preview",
+  run: (lab, say) => runPreview(lab, say),
+};
 
 /** Plays the owner: edits the file, runs the preview, then updates. */
-const becomePhase = (stack: StackConfiguration): Phase<RunningLab> => ({
+const editPhase = (stack: StackConfiguration): Phase<RunningLab> => ({
   title: "the stack file is edited, its preview",
   run: async (lab, say) => {
     const { ok, machines, workloads } = lab.report;
     lab.report.beforeEdits.push({ machines, workloads });
     lab.failed ||= !ok;
-    if (lab.failed) return leftOut;
-    return become(lab, stack, say);
+    if (lab.failed) return skippedResult;
+    return applyEdit(lab, stack, say);
   },
 });
 
@@ -133,31 +136,31 @@ const repairPhase: Phase<RunningLab> = {
     const { report, options } = lab;
     Object.assign(report, { mended: report.failures, failures: [] });
     Object.assign(lab, { failed: false, diagnostics: [], without: [] });
-    const said = await become(lab, stackConfiguration(options.stack, options), say);
+    const summary = await applyEdit(lab, stackConfiguration(options.stack, options), say);
     // The failed update has stored the wanted state of the machines, which they may not have reached. So this preview's
     // words about reboots are not compared.
     lab.predictedReboots = undefined;
-    return said;
+    return summary;
   },
 };
 
-async function become(
+async function applyEdit(
   lab: RunningLab,
   stack: StackConfiguration,
   say: Say,
 ): Promise<string | Failed> {
   lab.earlierPlans.push(planCluster(lab.spec));
-  const was = lab.spec.external;
+  const previousExternal = lab.spec.external;
   Object.assign(lab, stack);
-  if (!isDeepStrictEqual(was, lab.spec.external)) await installExternalRelease(lab);
+  if (!isDeepStrictEqual(previousExternal, lab.spec.external)) await installExternalRelease(lab);
   await lab.engine.configure(engineConfig(lab));
   // Objects that an edit removes must go at once, so the garbage collector has to know the kinds that the stack's
   // charts define.
-  const [said] = await Promise.all([look(lab, say), lab.controlPlane.learnKinds()]);
-  return said;
+  const [summary] = await Promise.all([runPreview(lab, say), lab.controlPlane.learnKinds()]);
+  return summary;
 }
 
-async function look(lab: RunningLab, say: Say): Promise<string | Failed> {
+async function runPreview(lab: RunningLab, say: Say): Promise<string | Failed> {
   const { report, diagnostics } = await preview(lab, lab.engine, say);
   lab.session.signal.throwIfAborted();
   lab.report.previews.push(report);
@@ -168,27 +171,30 @@ async function look(lab: RunningLab, say: Say): Promise<string | Failed> {
   return report.result === "succeeded" ? summary : new Failed(summary);
 }
 
-const leftOut = "left out, since the one before failed";
+const skippedResult = "left out, since the one before failed";
 
 const updatePhases = (count: number): Phase<RunningLab>[] =>
   Array.from({ length: count }, (_, index) => ({
     title: `update ${index + 1} of ${count}`,
     run: async (lab, say) => {
-      if (lab.failed) return leftOut;
+      if (lab.failed) return skippedResult;
       const { report, diagnostics } = await update(lab, lab.engine, say);
       lab.session.signal.throwIfAborted();
-      await keepTalosconfig(lab);
+      await saveTalosconfig(lab);
       lab.report.updates.push(report);
       lab.diagnostics.push(...diagnostics);
       lab.failed ||= report.result === "failed";
-      const wrong =
+      const mispredictions =
         lab.predictedReboots === undefined || lab.failed
           ? []
           : wrongPredictions(lab.predictedReboots, report.reboots);
       lab.predictedReboots = undefined;
-      lab.failed ||= wrong.length > 0;
-      lab.diagnostics.push(...wrong);
-      const summary = [`${report.result}, ${describeChanges(report.changes)}`, ...wrong].join("; ");
+      lab.failed ||= mispredictions.length > 0;
+      lab.diagnostics.push(...mispredictions);
+      const summary = [
+        `${report.result}, ${describeChanges(report.changes)}`,
+        ...mispredictions,
+      ].join("; ");
       return !lab.failed && report.result === "succeeded" ? summary : new Failed(summary);
     },
   }));
@@ -197,11 +203,11 @@ const updatePhases = (count: number): Phase<RunningLab>[] =>
  * Writes the talosconfig of a cluster that the stack bootstrapped, for the diagnosis and for `--keep`. It is read from
  * the state, since a failed update has no outputs.
  */
-async function keepTalosconfig({ existing, engine, machines, session }: RunningLab): Promise<void> {
+async function saveTalosconfig({ existing, engine, machines, session }: RunningLab): Promise<void> {
   if (existing !== undefined) return;
-  const client = (await engine.resourceOutputs()).find((made) => made["clientConfiguration"])?.[
-    "clientConfiguration"
-  ];
+  const client = (await engine.resourceOutputs()).find(
+    (outputs) => outputs["clientConfiguration"],
+  )?.["clientConfiguration"];
   if (client === undefined) return;
   const text = talosconfigOf("lab", client as TalosClient["configuration"], [machines.api]);
   fs.writeFileSync(session.dir("talosconfig"), text, { mode: 0o600 });

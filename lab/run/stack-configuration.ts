@@ -29,10 +29,11 @@ export function stackConfiguration(
   options: Pick<LabOptions, "timeScale" | "machines" | "card">,
   without: readonly FixId[] = [],
 ): StackConfiguration {
-  const { read, assumptions } = withoutOwnImages(readStackFile(nameOrFile));
-  const ran = options.machines === "real" ? onReal(read, options.card) : read;
+  const { config: stackFileConfig, assumptions } = withoutOwnImages(readStackFile(nameOrFile));
+  const machinesConfig =
+    options.machines === "real" ? forRealMachines(stackFileConfig, options.card) : stackFileConfig;
   const config = {
-    ...withServedImages(ran, options),
+    ...withServedImages(machinesConfig, options),
     timeouts: labTimeouts({ ...options, leftOut: without.length > 0 }),
   };
   return { config, spec: clusterOf(config), assumptions };
@@ -42,18 +43,18 @@ export function stackConfiguration(
  * Name of an installer with a schematic ID, whose content the lab's Factory knows (lab/machines,
  * talos/factory/image.go).
  */
-const served = /^[^/]+\/(?:[a-z0-9]+-)?installer(?:-secureboot)?\/[0-9a-f]{64}:/;
+const servedInstaller = /^[^/]+\/(?:[a-z0-9]+-)?installer(?:-secureboot)?\/[0-9a-f]{64}:/;
 
 /** The stack with the Image Factory's installer instead of the user's own image, whose content is unknown here. */
-function withoutOwnImages(read: Record<string, unknown>): {
-  read: Record<string, unknown>;
+function withoutOwnImages(config: Record<string, unknown>): {
+  config: Record<string, unknown>;
   assumptions: string[];
 } {
-  if (!JSON.stringify(read).includes("installerImage")) return { read, assumptions: [] };
+  if (!JSON.stringify(config).includes("installerImage")) return { config, assumptions: [] };
   const assumptions: string[] = [];
-  const machines = Object.entries(clusterOf(read).machines).map(
+  const machines = Object.entries(clusterOf(config).machines).map(
     ([name, { installerImage, ...machine }]) => {
-      if (installerImage === undefined || served.test(installerImage))
+      if (installerImage === undefined || servedInstaller.test(installerImage))
         return [name, { ...machine, installerImage }];
       assumptions.push(
         `assumes that ${installerImage} of ${name} holds what the Image Factory's would`,
@@ -61,34 +62,38 @@ function withoutOwnImages(read: Record<string, unknown>): {
       return [name, machine];
     },
   );
-  const { pools: _pools, machineDefaults: _defaults, ...rest } = read;
-  return { read: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumptions };
+  const { pools: _pools, machineDefaults: _defaults, ...rest } = config;
+  return { config: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumptions };
 }
 
 /**
  * The stack for machines that run real Talos: with the release nearest to the stack's, and the patches that the owner
  * of such a machine writes.
  */
-function onReal(
+function forRealMachines(
   config: Record<string, unknown>,
   card: string | undefined,
 ): Record<string, unknown> {
   const { talosVersion, machines } = clusterOf(config);
   const site = siteOf(clusterOf(config));
-  const ofEach = Object.entries(machines).map(
-    ([name, { talosVersion: _one, patches = [], ...machine }]) => {
-      const more = ownPatches(site, { control: machine.role === "controlplane", card }).map(
+  const patchedMachines = Object.entries(machines).map(
+    ([name, { talosVersion: _ownVersion, patches = [], ...machine }]) => {
+      const ownerPatches = ownPatches(site, { control: machine.role === "controlplane", card }).map(
         (patch) => stringify(patch),
       );
       return [
         name,
         {
           ...machine,
-          ...(machine.configuration === "owned" ? { patches: [...patches, ...more] } : {}),
+          ...(machine.configuration === "owned" ? { patches: [...patches, ...ownerPatches] } : {}),
         },
       ];
     },
   );
   const release = card === undefined ? nearestRelease(talosVersion) : talosVersion;
-  return { ...config, talosVersion: release, machines: Object.fromEntries(ofEach) as unknown };
+  return {
+    ...config,
+    talosVersion: release,
+    machines: Object.fromEntries(patchedMachines) as unknown,
+  };
 }

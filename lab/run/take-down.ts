@@ -11,14 +11,14 @@ import { until } from "../until";
 export const downPhase: Phase<RunningLab> = {
   title: "down",
   run: async (lab, say) => {
-    const up = await takeSnapshot(lab);
+    const beforeDestroy = await takeSnapshot(lab);
     const [{ result, seconds, diagnostics }] = await Promise.all([
       lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) }),
       // So the garbage collector knows the kinds that the stack's charts have defined, as in an older cluster.
       lab.controlPlane.learnKinds(),
     ]);
     if (result !== "succeeded") {
-      downFailed(
+      reportFailure(
         lab,
         "the stack could not be taken down",
         diagnostics,
@@ -26,15 +26,15 @@ export const downPhase: Phase<RunningLab> = {
       );
       return new Failed(result);
     }
-    const { left, stays } = await findLeftovers(lab, up);
+    const { left, stays } = await findLeftovers(lab, beforeDestroy);
     lab.report.left = left;
     for (const line of stays) say(`stays: ${line}`, "event");
-    const staying =
+    const staysNote =
       stays.length === 0 ? "" : `; ${stays.length} things stay, each with its reason (--verbose)`;
     if (left.length === 0)
-      return `everything of the stack removed in ${seconds.toFixed(1)} s${staying}`;
+      return `everything of the stack removed in ${seconds.toFixed(1)} s${staysNote}`;
     for (const line of left) say(`left: ${line}`);
-    downFailed(
+    reportFailure(
       lab,
       "destroy left something behind",
       left,
@@ -44,7 +44,7 @@ export const downPhase: Phase<RunningLab> = {
   },
 };
 
-function downFailed(
+function reportFailure(
   { report }: RunningLab,
   symptom: string,
   causes: readonly string[],
@@ -58,13 +58,23 @@ function downFailed(
 const settleSeconds = 90;
 
 /** Leftovers of the destroy, after delayed deletions have ended. */
-export async function findLeftovers(lab: RunningLab, up: LabSnapshot): Promise<Leftovers> {
-  const look = (): Promise<Leftovers> =>
+export async function findLeftovers(
+  lab: RunningLab,
+  beforeDestroy: LabSnapshot,
+): Promise<Leftovers> {
+  const inspect = (): Promise<Leftovers> =>
     takeSnapshot(lab).then(
-      (now) => leftovers(planCluster(lab.spec), lab.initialSnapshot, up, now, lab.earlierPlans),
+      (afterDestroy) =>
+        leftovers(
+          planCluster(lab.spec),
+          lab.initialSnapshot,
+          beforeDestroy,
+          afterDestroy,
+          lab.earlierPlans,
+        ),
       // A machine that Omni is rebooting does not answer.
       (error: Error) => ({ left: [`could not be read: ${error.message}`], stays: [] }),
     );
   const patience = { seconds: settleSeconds, every: 1_000, signal: lab.session.signal };
-  return (await until(patience, look, ({ left }) => left.length === 0)).seen;
+  return (await until(patience, inspect, ({ left }) => left.length === 0)).seen;
 }

@@ -12,7 +12,7 @@ import { valuesOf, type LabSnapshot } from "./snapshot";
 import { until } from "../until";
 
 /** Kinds whose objects the cluster creates and deletes all the time. */
-const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
+const volatileKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
 
 /** Records everything that a stack can change. */
 export async function takeSnapshot(lab: Lab): Promise<LabSnapshot> {
@@ -28,7 +28,7 @@ export async function takeSnapshot(lab: Lab): Promise<LabSnapshot> {
 }
 
 /** A resource as the API server's discovery lists it, with its group, version and kind. */
-interface Listed {
+interface ListedResource {
   resource: string;
   verbs: string[];
   responseKind: { kind: string };
@@ -39,21 +39,24 @@ interface Listed {
  * aggregated discovery).
  */
 interface Discovery {
-  items: { metadata?: { name?: string }; versions?: { version: string; resources: Listed[] }[] }[];
+  items: {
+    metadata?: { name?: string };
+    versions?: { version: string; resources: ListedResource[] }[];
+  }[];
 }
 
-const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const aggregatedDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /** Every listable object of every kind of the API server, including kinds that charts define. */
 async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[]> {
   const { signal } = session;
   const discover = async (path: string): Promise<{ path: string; kind: string }[]> => {
-    const found = await cluster.ask<Discovery>(path, path, { accept: aggregated });
-    return found!.items.flatMap(({ metadata, versions: [preferred] = [] }) =>
+    const discovery = await cluster.ask<Discovery>(path, path, { accept: aggregatedDiscovery });
+    return discovery!.items.flatMap(({ metadata, versions: [preferred] = [] }) =>
       (preferred?.resources ?? [])
         .filter(
           ({ verbs, responseKind }) =>
-            verbs.includes("list") && !passingKinds.has(responseKind.kind),
+            verbs.includes("list") && !volatileKinds.has(responseKind.kind),
         )
         .map(({ resource, responseKind: { kind } }) => ({
           path: [path, metadata?.name, preferred!.version, resource].filter(Boolean).join("/"),
@@ -62,50 +65,54 @@ async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[
     );
   };
   const kinds = (await Promise.all(["/api", "/apis"].map(discover))).flat();
-  const found: string[] = [];
+  const lines: string[] = [];
   await someAtATime(kinds, async ({ path, kind }) => {
-    for (const { metadata } of await listed(cluster, path, signal)) {
-      const place = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
-      found.push(`${kind} ${place}${metadata?.name}`);
+    for (const { metadata } of await listObjects(cluster, path, signal)) {
+      const namespacePrefix = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
+      lines.push(`${kind} ${namespacePrefix}${metadata?.name}`);
     }
   });
-  return found;
+  return lines;
 }
 
 /** Seconds within which the API server must serve a kind that has just been defined. */
 const servedSeconds = 30;
 
 /** Media type of a list that has only the metadata of each object. */
-const namesAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /**
  * Lists objects of a kind. While the API server prepares a new kind, it answers 429, "storage is (re)initializing"
  * (kubernetes, apiserver/pkg/storage/cacher).
  */
-async function listed(
+async function listObjects(
   cluster: Cluster,
   path: string,
   signal: AbortSignal,
 ): Promise<KubernetesObject[]> {
-  const asking = { accept: namesAlone, instead: { 404: { items: [] } } }; // its definition was deleted meanwhile
+  const request = { accept: metadataOnly, instead: { 404: { items: [] } } }; // its definition was deleted meanwhile
   const list = (): Promise<KubernetesObject[] | KubernetesError> =>
-    cluster.list<KubernetesObject>(path, path, asking).catch((error: unknown) => {
+    cluster.list<KubernetesObject>(path, path, request).catch((error: unknown) => {
       if (error instanceof KubernetesError && error.code === 429) return error;
       throw error;
     });
   const patience = { seconds: servedSeconds, every: 100, signal };
-  const { seen } = await until(patience, list, (listed) => !(listed instanceof KubernetesError));
-  if (seen instanceof KubernetesError) throw seen;
-  return seen;
+  const { seen: objects } = await until(
+    patience,
+    list,
+    (result) => !(result instanceof KubernetesError),
+  );
+  if (objects instanceof KubernetesError) throw objects;
+  return objects;
 }
 
 async function nodesOf({ kubernetes }: Lab): Promise<string[]> {
-  const said = (what: string, values: Record<string, string> = {}): string[] =>
-    Object.entries(values).map(([key, value]) => `${what} ${key}=${value}`);
+  const linesOf = (kind: string, values: Record<string, string> = {}): string[] =>
+    Object.entries(values).map(([key, value]) => `${kind} ${key}=${value}`);
   return Object.entries(await kubernetes.nodes()).flatMap(([name, node]) =>
     [
-      ...said("label", node.metadata?.labels),
-      ...said("annotation", node.metadata?.annotations),
+      ...linesOf("label", node.metadata?.labels),
+      ...linesOf("annotation", node.metadata?.annotations),
       ...taintsOfNode(node).map((taint) => `taint ${taint}`),
       ...(node.spec?.unschedulable ? ["cordoned"] : []),
     ].map((line) => `node ${name}: ${line}`),
@@ -120,7 +127,7 @@ async function machinesOf({
 }: Lab): Promise<LabSnapshot["machines"]> {
   const talosconfig = session.dir("talosconfig");
   const states = await machines.state();
-  const found: LabSnapshot["machines"] = {};
+  const snapshots: LabSnapshot["machines"] = {};
   const talosctl = new Talosctl({ binary: tools.talosctl, talosconfig, secrets: [] });
   const files = new SecretFiles();
   try {
@@ -131,12 +138,12 @@ async function machinesOf({
         ? await new TalosMachine(talosctl, address, files).configurations()
         : {};
       const text = configurations.persistent ?? configurations.active;
-      found[name] = {
+      snapshots[name] = {
         image: `${talosVersion} ${schematicId}`,
         configuration: text === undefined ? undefined : valuesOf(text),
       };
     }
-    return found;
+    return snapshots;
   } finally {
     talosctl.stop();
     files.close();
@@ -144,8 +151,10 @@ async function machinesOf({
 }
 
 function omniOf({ omni }: Lab): string[] {
-  const all = [configPatchType, extensionsType].flatMap((type) => omni?.resources.all(type) ?? []);
-  return all.map(
+  const resources = [configPatchType, extensionsType].flatMap(
+    (type) => omni?.resources.all(type) ?? [],
+  );
+  return resources.map(
     ({ metadata, spec }) =>
       `Omni has ${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`,
   );
@@ -158,7 +167,7 @@ const compiler = /\besbuild --service=/;
 const controllers = /\bkube-controller-manager --/;
 
 /** Programs that connect a virtual machine to this computer, and end with the machine (`lab/talos/machine.ts`). */
-const led = /\/(connect|trustd) \d+\./;
+const machineConnectors = /\/(connect|trustd) \d+\./;
 
 /**
  * Processes that have the lab's mark in their environment, which every child inherits (`session.ts`). Only Linux shows
@@ -173,16 +182,19 @@ export function processesOf(dir: string, proc = "/proc"): string[] {
     }
   };
   const pids = fs.existsSync(proc) ? fs.readdirSync(proc).filter((name) => /^\d+$/.test(name)) : [];
-  const ours = pids.filter((pid) => read(pid, "environ").includes(`TALOS_GPU_LAB=${dir}`));
-  const commands = ours.map((pid): [string, string] => [
+  const labPids = pids.filter((pid) => read(pid, "environ").includes(`TALOS_GPU_LAB=${dir}`));
+  const commands = labPids.map((pid): [string, string] => [
     pid,
     read(pid, "cmdline").join(" ").trim(),
   ]);
-  const passing = [compiler, controllers, led];
+  const ignoredPrograms = [compiler, controllers, machineConnectors];
   return (
     commands
       // A process that ended between the two reads has no command line.
-      .filter(([, command]) => command !== "" && !passing.some((pattern) => pattern.test(command)))
+      .filter(
+        ([, command]) =>
+          command !== "" && !ignoredPrograms.some((pattern) => pattern.test(command)),
+      )
       .map(([pid, command]) => `process ${pid} ${command}`)
   );
 }

@@ -15,7 +15,7 @@ import {
 import { installLanguageHost } from "../language-host";
 import { makeCheckout } from "../language-host/checkout";
 import { predictedReboots } from "./predicted-reboots";
-import { countOf, countSince } from "./gather";
+import { countCallsAndReboots, countSince } from "./gather";
 import { asOwner } from "../omni";
 import type { Say } from "../phases";
 import { CommandProvider } from "../providers/command";
@@ -35,7 +35,7 @@ const project = "talos-gpu";
  */
 export async function openEngine(
   lab: Lab,
-  main = mainOf(lab.options),
+  main = mainFileOf(lab.options),
   checkpoints: LabEngineOptions["checkpoints"] = "end",
 ): Promise<LabEngine> {
   const { session, options } = lab;
@@ -68,7 +68,7 @@ export async function openEngine(
 }
 
 /** Main file of the stacks' program. With `--without`, one that removes these fixes from the plan. */
-const mainOf = ({ without }: Lab["options"]): string =>
+const mainFileOf = ({ without }: Lab["options"]): string =>
   without.length > 0
     ? path.join(repository, "lab", "without", "program.ts")
     : path.join(stacksDir, "index.ts");
@@ -115,9 +115,9 @@ export function engineConfig({
 }: Lab): Record<string, unknown> {
   const { chart, version, repository } = planCluster(spec).kubernetes.release;
   charts?.offer(chart, version, repository);
-  const own = Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]);
+  const entries = Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]);
   return {
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(entries),
     ...(without.length > 0 ? { "lab:without": without } : {}),
     // For the installed Talos provider. If the stack names a Factory, its program uses that one (TALOS_GPU_FACTORY).
     ...(options.pulumi === "installed" ? { "talos:imageFactoryUrl": factoryUrl } : {}),
@@ -181,7 +181,7 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
   // Preflight and provider fetch charts from the lab's repository, which has a folder for each public address.
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
-  const first = [
+  const leadingFolders = [
     ...(lab.omni === undefined ? [] : [lab.omni.bin]),
     path.dirname(lab.tools.talosctl),
   ];
@@ -189,19 +189,23 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
     ...inherited,
     ...endpoint,
     ...charts,
-    PATH: [...first, inherited.PATH ?? ""].join(path.delimiter),
+    PATH: [...leadingFolders, inherited.PATH ?? ""].join(path.delimiter),
   };
 }
 
 /** Result of an update or a preview: its report, and the engine's output. */
-interface Told<Report> {
+interface EngineRun<Report> {
   report: Report;
   diagnostics: string[];
 }
 
 /** Runs the stack's program once. */
-export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<Told<UpdateReport>> {
-  const { reboots, seconds, ...rest } = await counted(lab, (options) =>
+export async function update(
+  lab: Lab,
+  engine: LabEngine,
+  say: Say,
+): Promise<EngineRun<UpdateReport>> {
+  const { reboots, seconds, ...rest } = await countDuring(lab, (options) =>
     engine.up({ ...options, onEvent: asOwner(lab.omni, say, narrate(say)) }),
   );
   const report = { ...rest.report, seconds: Math.round(seconds * 10) / 10, reboots };
@@ -209,9 +213,13 @@ export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<Tol
 }
 
 /** Runs a preview of the stack's program. */
-export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<Told<PreviewReport>> {
+export async function preview(
+  lab: Lab,
+  engine: LabEngine,
+  say: Say,
+): Promise<EngineRun<PreviewReport>> {
   const onEvent = narrate((line, weight) => say(`preview: ${line}`, weight));
-  const { report, diagnostics } = await counted(lab, (options) =>
+  const { report, diagnostics } = await countDuring(lab, (options) =>
     engine.preview({ ...options, onEvent }),
   );
   return {
@@ -221,13 +229,13 @@ export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<To
 }
 
 /** Runs the engine, and counts the machines' calls and reboots during the run. */
-async function counted(
+async function countDuring(
   { machines, session }: Lab,
   run: (options: RunOptions) => Promise<RunResult>,
 ) {
-  const before = await countOf(machines);
+  const earlierCounts = await countCallsAndReboots(machines);
   const { result, changes, seconds, diagnostics } = await run({ signal: session.signal });
-  const { requests: machineRequests, reboots } = await countSince(before, machines);
+  const { requests: machineRequests, reboots } = await countSince(earlierCounts, machines);
   const succeeded = result === "succeeded" ? result : ("failed" as const);
   return {
     report: { result: succeeded, changes, machineRequests },
@@ -262,20 +270,20 @@ export function describeChanges({
  * only warnings and errors. Provider resources are left out, since a reader does not know them.
  */
 export function narrate(say: Say): (progress: Progress) => void {
-  let done = 0;
+  let doneCount = 0;
   let last = "";
   return (progress) => {
     if (progress.kind === "message") {
-      const about = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
+      const prefix = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
       if (progress.message === last) return; // the engine reports a program's error twice
       last = progress.message;
       const weight = progress.severity === "info" || progress.ephemeral ? "event" : "kept";
       for (const line of progress.message.split("\n"))
-        if (line.trim() !== "") say(`${about}${inLabTime(line)}`, weight);
+        if (line.trim() !== "") say(`${prefix}${markLabTime(line)}`, weight);
     } else if (progress.type.startsWith("pulumi:providers:")) {
       return;
     } else if (progress.state === "done" && progress.op !== "same") {
-      say(`${progress.op} ${progress.name} (${++done} done)`, "event");
+      say(`${progress.op} ${progress.name} (${++doneCount} done)`, "event");
     } else if (progress.state === "failed") {
       say(`${progress.name} failed`);
     } else if (progress.state === "started" && isLong(progress.type) && progress.op !== "same") {
@@ -285,7 +293,7 @@ export function narrate(say: Say): (progress: Progress) => void {
 }
 
 /** Adds "of lab time" to limits, which are shorter than those of the plan (`labTimeouts`). */
-const inLabTime = (line: string): string =>
+const markLabTime = (line: string): string =>
   line.replace(/\b(?:for at most|up to|within) (?:\d+[hms])+(?!\w)/g, "$& of lab time");
 
 /** Types of resources that take long, so their beginning is announced. */

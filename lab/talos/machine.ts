@@ -33,13 +33,13 @@ export interface RealMachine {
 }
 
 /** Programs that run such machines, and how to install them. */
-const running = {
+const runPrograms = {
   "qemu-system-x86_64":
     "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
   "qemu-img": "Debian and Ubuntu: apt-get install qemu-utils; Fedora: dnf install qemu-img",
 };
 /** Programs that make their images, and how to install them. */
-const making = {
+const imagePrograms = {
   go: "https://go.dev/dl",
   "apt-get": "apt: Talos' userland and kernel are Debian's packages",
   "dpkg-deb": "dpkg: it unpacks Debian's packages",
@@ -61,9 +61,9 @@ export function whyNoMachine(published = false): string[] {
   if (process.platform !== "linux" || process.arch !== "x64")
     return ["images of real Talos can be made only on Linux on x86-64"];
   return [
-    ...Object.entries({ ...running, ...(published ? {} : making) })
+    ...Object.entries({ ...runPrograms, ...(published ? {} : imagePrograms) })
       .filter(([name]) => programOnPath(name) === undefined)
-      .map(([name, from]) => `there is no ${name} on PATH (${from})`),
+      .map(([name, installHint]) => `there is no ${name} on PATH (${installHint})`),
     ...(firmware.every((file) => fs.existsSync(file))
       ? []
       : [`there is no ${firmware[0]} (apt-get install ovmf)`]),
@@ -77,7 +77,7 @@ export interface MachineNetwork extends Pick<Site, "net" | "host" | "dns"> {
   /** Address at which a worker requests the certificate of its API: the cluster's. */
   trustd: string;
   /** Ports of 127.0.0.1 to which QEMU forwards addresses of this network, by `address:port`. */
-  leads: Readonly<Record<string, number>>;
+  forwardedPorts: Readonly<Record<string, number>>;
 }
 
 /** Ports of a machine that QEMU forwards from 127.0.0.1: Talos API, trustd, Kubernetes API, kubelet. */
@@ -95,13 +95,13 @@ export async function freePorts(): Promise<Ports> {
 
 /** Address of the program that signs a worker's certificate. Talos expects it at the cluster's control plane. */
 export const trustdAddress = "10.0.2.100";
-const usualNetwork: MachineNetwork = {
+const defaultNetwork: MachineNetwork = {
   net: "10.0.2.0/24",
   host: "10.0.2.2",
   dns: "10.0.2.3",
   address: "10.0.2.15",
   trustd: trustdAddress,
-  leads: {},
+  forwardedPorts: {},
 };
 
 /** Milliseconds within which the kernel of `tryKvm` must exit. Under the KVM of some hosts it never does. */
@@ -219,15 +219,15 @@ export async function startMachine(
     variables,
   ]);
   const ports = options.ports ?? (await freePorts());
-  const local = (port: keyof Ports): string => `127.0.0.1:${ports[port]}`;
+  const localAddress = (port: keyof Ports): string => `127.0.0.1:${ports[port]}`;
   const accelerated = await hasKvm(path.join(path.dirname(images.disk), "vmlinuz"));
-  const { net, host, dns, address, trustd, leads } = options.network ?? usualNetwork;
+  const { net, host, dns, address, trustd, forwardedPorts } = options.network ?? defaultNetwork;
   const program = (name: string): string => path.join(images.programs, name);
-  const leading = Object.entries(leads).map(
-    ([from, to]) => `${from}-cmd:${program("connect")} 127.0.0.1:${to}`,
+  const guestForwards = Object.entries(forwardedPorts).map(
+    ([guestAddress, hostPort]) => `${guestAddress}-cmd:${program("connect")} 127.0.0.1:${hostPort}`,
   );
   if (options.authority !== undefined)
-    leading.push(
+    guestForwards.push(
       `${trustd}:50001-cmd:${program("trustd")} ${trustd} ${path.resolve(options.authority)}`,
     );
   const network = [
@@ -235,8 +235,8 @@ export async function startMachine(
     `host=${host}`,
     `dns=${dns}`,
     `dhcpstart=${address}`,
-    ...served.map((port) => `hostfwd=tcp:${local(port)}-:${port}`),
-    ...leading.map((each) => `guestfwd=tcp:${each}`),
+    ...served.map((port) => `hostfwd=tcp:${localAddress(port)}-:${port}`),
+    ...guestForwards.map((guestForward) => `guestfwd=tcp:${guestForward}`),
   ];
   const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
   const args = [
@@ -281,34 +281,34 @@ export async function startMachine(
     "-qmp",
     "stdio",
   ];
-  let running: ChildProcess | undefined;
+  let qemu: ChildProcess | undefined;
   const cutPower = async (): Promise<void> => {
-    const child = running;
-    running = undefined;
+    const child = qemu;
+    qemu = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once("exit", resolve));
+    const exited = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
-    await gone;
+    await exited;
   };
-  const powerOn = async (...more: string[]): Promise<void> => {
-    const said: Buffer[] = [];
+  const powerOn = async (...extraArgs: string[]): Promise<void> => {
+    const errorOutput: Buffer[] = [];
     if (options.tpm === true) await startTpm(dir);
     // Passed explicitly, since a child does not inherit jest's environment. The janitor ends only processes with the
     // lab's mark in their environment.
     const { env } = process;
-    const child = spawn("qemu-system-x86_64", [...args, ...more], {
+    const child = spawn("qemu-system-x86_64", [...args, ...extraArgs], {
       stdio: ["pipe", "pipe", "pipe"],
       env,
     });
     child.stdin.on("error", () => undefined);
     child.stdin.write(`${JSON.stringify({ execute: "qmp_capabilities" })}\n`);
-    child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
-    running = child;
-    const words = (): string => Buffer.concat(said).toString("utf8").trim();
+    child.stderr.on("data", (chunk: Buffer) => errorOutput.push(chunk));
+    qemu = child;
+    const errorText = (): string => Buffer.concat(errorOutput).toString("utf8").trim();
     const died = new Promise<never>((_, reject) => {
       child.once("error", reject);
       child.once("exit", (code) =>
-        reject(new Error(`QEMU ended (${code ?? "killed"}): ${words()}`)),
+        reject(new Error(`QEMU ended (${code ?? "killed"}): ${errorText()}`)),
       );
     });
     died.catch(() => undefined);
@@ -321,31 +321,35 @@ export async function startMachine(
     );
     listens.catch(() => undefined);
     // QEMU answers once it has loaded the saved state, or ends if it cannot.
-    const answer = listens.then(() => told(child, "info status"));
-    await Promise.race([died, answer.then((status) => (status === hasEnded ? died : status))]);
+    const monitorAnswer = listens.then(() => runMonitorCommand(child, "info status"));
+    await Promise.race([
+      died,
+      monitorAnswer.then((status) => (status === qemuEnded ? died : status)),
+    ]);
   };
   options.signal?.addEventListener("abort", () => void cutPower(), { once: true });
   await powerOn();
-  let stumbles = 0;
-  const beginAgain = (): void => {
-    if (running === undefined) return; // the lab ends, and deletes the console's file
-    const seen = bootsIn(fs.readFileSync(log, "utf8")).filter(stumbled).length;
-    if (seen > stumbles) void told(running, "system_reset").catch(() => undefined);
-    stumbles = seen;
+  let qemuPanics = 0;
+  const resetAfterQemuPanic = (): void => {
+    if (qemu === undefined) return; // the lab ends, and deletes the console's file
+    const panicCount = splitBoots(fs.readFileSync(log, "utf8")).filter(hitQemuPanic).length;
+    if (panicCount > qemuPanics)
+      void runMonitorCommand(qemu, "system_reset").catch(() => undefined);
+    qemuPanics = panicCount;
   };
-  setInterval(beginAgain, 5000).unref();
+  setInterval(resetAfterQemuPanic, 5000).unref();
   return {
-    endpoint: local(50_000),
-    kubernetes: local(6443),
-    kubelet: local(10_250),
+    endpoint: localAddress(50_000),
+    kubernetes: localAddress(6443),
+    kubelet: localAddress(10_250),
     address,
     console: () => fs.readFileSync(log, "utf8"),
     cutPower,
     powerOn: () => powerOn(),
-    pause: () => told(running!, "stop"),
-    resume: () => told(running!, "cont"),
+    pause: () => runMonitorCommand(qemu!, "stop"),
+    resume: () => runMonitorCommand(qemu!, "cont"),
     save: async (name) => {
-      const problem = await told(running!, `savevm ${name}`);
+      const problem = await runMonitorCommand(qemu!, `savevm ${name}`);
       if (problem !== "") throw new Error(`QEMU could not save the machine: ${problem}`);
     },
     restore: async (name) => {
@@ -356,30 +360,33 @@ export async function startMachine(
 }
 
 /** Splits a console's text into boots. A boot begins within a line, after the last output of the boot menu. */
-const bootsIn = (console: string): string[] =>
+const splitBoots = (console: string): string[] =>
   console.split(/\[ *0\.000000\] Linux version /).slice(1);
 /**
  * Whether a boot panicked because of a fault of QEMU. Without KVM it emulates several processors at once, and may run
  * an instruction that the kernel is just changing. So the lab resets the machine, and does not count that boot.
  */
-const stumbled = (boot: string): boolean => /Oops: int3: [^]*end Kernel panic/.test(boot);
+const hitQemuPanic = (boot: string): boolean => /Oops: int3: [^]*end Kernel panic/.test(boot);
 
 /** Number of boots of a machine, from its console. */
 export const bootsOf = (console: string): number =>
-  bootsIn(console).filter((boot) => !stumbled(boot)).length;
+  splitBoots(console).filter((boot) => !hitQemuPanic(boot)).length;
 
-const hasEnded = "it has ended";
+const qemuEnded = "it has ended";
 /** Runs a command in QEMU's monitor, and gives the answer, which comes at the command's end. */
-async function told({ stdin, stdout }: ChildProcess, command: string): Promise<string> {
-  const asked = {
+async function runMonitorCommand(
+  { stdin, stdout }: ChildProcess,
+  command: string,
+): Promise<string> {
+  const request = {
     execute: "human-monitor-command",
     arguments: { "command-line": command },
     id: command,
   };
-  stdin!.write(`${JSON.stringify(asked)}\n`);
+  stdin!.write(`${JSON.stringify(request)}\n`);
   for await (const line of createInterface({ input: stdout! })) {
-    const answer = JSON.parse(line) as { id?: string; return?: string; error?: { desc: string } };
-    if (answer.id === command) return answer.return?.trim() ?? answer.error?.desc ?? "";
+    const reply = JSON.parse(line) as { id?: string; return?: string; error?: { desc: string } };
+    if (reply.id === command) return reply.return?.trim() ?? reply.error?.desc ?? "";
   }
-  return hasEnded;
+  return qemuEnded;
 }

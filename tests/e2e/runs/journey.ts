@@ -5,7 +5,7 @@ import { homeWithoutLogs, pluginsIn } from "../../../lab/engine/cli";
 import { installLanguageHost } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
 import { parseOptions } from "../../../lab/options";
-import { countOf, gatherMachines } from "../../../lab/run/gather";
+import { countCallsAndReboots, gatherMachines } from "../../../lab/run/gather";
 import type { MachineReport } from "../../../lab/run/report";
 import { stackConfiguration } from "../../../lab/run/stack-configuration";
 import { commandEnvironment, servePlugins } from "../../../lab/run/updates";
@@ -105,9 +105,9 @@ async function run(session: Session, inputJson: string): Promise<JourneyRun> {
       fs.writeFileSync(file, content.replace(step.text, step.replacement));
       continue;
     }
-    const [countsBefore, begin] = [await countOf(lab.machines), performance.now()];
+    const [countsBefore, begin] = [await countCallsAndReboots(lab.machines), performance.now()];
     const result = await runInShell(step);
-    const countsAfter = await countOf(lab.machines);
+    const countsAfter = await countCallsAndReboots(lab.machines);
     const reboots = Object.entries(countsAfter.reboots).reduce(
       (sum, [name, count]) => sum + count - (countsBefore.reboots[name] ?? 0),
       0,

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RunOptions, RunResult } from "../../../lab/engine";
 import { diagnoseLab } from "../../../lab/run/diagnose-lab";
 import { predictedReboots, wrongPredictions } from "../../../lab/run/predicted-reboots";
-import { countOf, countSince, gatherMachines } from "../../../lab/run/gather";
+import { countCallsAndReboots, countSince, gatherMachines } from "../../../lab/run/gather";
 import { takeSnapshot } from "../../../lab/run/take-snapshot";
 import type { MachineReport } from "../../../lab/run/report";
 import { findLeftovers } from "../../../lab/run/take-down";
@@ -143,7 +143,7 @@ class EditsRunner {
     const begin = performance.now();
     const preview = await engine.preview(options);
     const predictions = predictedReboots(preview.diagnostics, stackNameOf(lab.stack));
-    const countsBefore = await countOf(machines);
+    const countsBefore = await countCallsAndReboots(machines);
     const update = preview.result === "succeeded" ? await engine.up(options) : preview;
     const { reboots } = await countSince(countsBefore, machines);
     const succeeded = update.result === "succeeded";
@@ -248,9 +248,9 @@ runAsProgram(async (session, name, only = ""): Promise<EditsRun> => {
       deviations: [message],
       seconds: 0,
     });
-    const { unlike } = await diagnoseLab(lab, [], true, (line) => console.error(line));
-    for (const difference of unlike)
-      console.error([inOneLine(difference), ...(difference.lastWords ?? [])].join("\n    "));
+    const { deviations } = await diagnoseLab(lab, [], true, (line) => console.error(line));
+    for (const deviation of deviations)
+      console.error([inOneLine(deviation), ...(deviation.lastWords ?? [])].join("\n    "));
     return { results: runner.results, machines, leftovers: ["it was not taken down"] };
   }
   const snapshot = await takeSnapshot(lab);
