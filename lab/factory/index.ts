@@ -42,25 +42,25 @@ interface Answer {
  */
 export async function startFactory({
   versions = knownVersions(),
-  schematics: known = [],
+  schematics: registeredSchematics = [],
 }: { versions?: readonly string[]; schematics?: readonly string[] } = {}): Promise<Factory> {
   const schematics = new Map<string, Schematic>();
   const counts: Record<string, number> = {};
   const failures: Record<string, number> = {};
-  const registered = (body: string): Schematic => {
+  const register = (body: string): Schematic => {
     const schematic = readSchematic(body);
     schematics.set(schematic.id, schematic);
     return schematic;
   };
-  registered("customization: {}"); // every Factory knows the schematic without extensions
-  known.forEach(registered);
+  register("customization: {}"); // every Factory knows the schematic without extensions
+  registeredSchematics.forEach(register);
 
   /** Methods and paths as internal/frontend/http/http.go registers them; a manifest is found by registry_routes.go. */
   const routes: Readonly<
     Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>
   > = {
     "POST /schematics": (_, body) => {
-      const { id, text } = registered(body);
+      const { id, text } = register(body);
       return { status: 201, type: "application/json", body: `${json({ id, schematic: text })}\n` }; // the text since v1.3
     },
     "GET /schematics/:schematic": ([id = ""]) => {
@@ -86,19 +86,19 @@ export async function startFactory({
     if (!schematic) throw new Refusal(404, `schematic ID "${id}" not found`);
     if (!/^(installer|.+-installer)(-secureboot)?$/.test(image))
       throw new Refusal(400, `invalid image: ${image}`);
-    const enhancing = "error enhancing profile from schematic:";
+    const errorPrefix = "error enhancing profile from schematic:";
     const official = officialExtensions(
-      available(tag, `${enhancing} failed to get base installer: `),
+      available(tag, `${errorPrefix} failed to get base installer: `),
     );
     const extensions = schematic.extensions.map((name) => {
-      const found = findExtension(official, name);
-      if (found === undefined)
+      const extension = findExtension(official, name);
+      if (extension === undefined)
         throw new Refusal(
           400,
-          `${enhancing} official extension "${name}" is not available for Talos version ${tag}`,
+          `${errorPrefix} official extension "${name}" is not available for Talos version ${tag}`,
         );
-      const [, own = "", version = ""] = /([^/]+):([^:]+)$/.exec(found.ref)!;
-      return { name: own, version, reference: found.ref };
+      const [, shortName = "", version = ""] = /([^/]+):([^:]+)$/.exec(extension.ref)!;
+      return { name: shortName, version, reference: extension.ref };
     });
     const contents = { schematic: schematic.text, extensions, kernelArgs: schematic.kernelArgs };
     const digest = `sha256:${createHash("sha256").update(`${image}/${id}:${tag}`).digest("hex")}`;
@@ -109,32 +109,34 @@ export async function startFactory({
   }
 
   /** The release with its `v`, if the Factory has it. An invalid version causes an internal error. */
-  function available(version: string, within = ""): string {
+  function available(version: string, errorPrefix = ""): string {
     const parsed = semver.parse(version.replace(/^v/, ""));
     if (!parsed) throw new Error("error parsing version");
     if (versions.includes(`v${parsed.version}`)) return `v${parsed.version}`;
-    throw new Refusal(404, `${within}version ${parsed.version} is not available`);
+    throw new Refusal(404, `${errorPrefix}version ${parsed.version} is not available`);
   }
 
   /** Answers a request, and counts it under `route`. Errors become answers as in http.go, MatchError. */
   function answer(method: string, url: URL, body: string): { route: string; reply: Answer } {
-    const wanted = method === "HEAD" && url.pathname.startsWith("/v2") ? "GET" : method;
+    const routeMethod = method === "HEAD" && url.pathname.startsWith("/v2") ? "GET" : method;
     for (const [route, handle] of Object.entries(routes)) {
       const [verb = "", path = ""] = route.split(" ");
       const match = new RegExp(`^${path.replace(/:\w+/g, "([^/]+)")}$`).exec(
         url.pathname.replace(/^\/v2\/$/, "/v2"),
       );
       if (match === null) continue;
-      const counted = `${method}${route.slice(verb.length)}`;
-      if (verb !== wanted) return { route: counted, reply: plain(405, "Method Not Allowed") };
+      const countedRoute = `${method}${route.slice(verb.length)}`;
+      if (verb !== routeMethod)
+        return { route: countedRoute, reply: plain(405, "Method Not Allowed") };
       const parts = match.slice(1).map(decodeURIComponent);
       try {
-        if ((failures[counted] ?? 0) > 0) throw new Error(`made to fail (${failures[counted]!--})`);
-        return { route: counted, reply: handle(parts, body, url.searchParams) };
+        if ((failures[countedRoute] ?? 0) > 0)
+          throw new Error(`made to fail (${failures[countedRoute]!--})`);
+        return { route: countedRoute, reply: handle(parts, body, url.searchParams) };
       } catch (error) {
         if (error instanceof Refusal)
-          return { route: counted, reply: plain(error.status, error.message) };
-        return { route: counted, reply: plain(500, "internal server error") }; // without details
+          return { route: countedRoute, reply: plain(error.status, error.message) };
+        return { route: countedRoute, reply: plain(500, "internal server error") }; // without details
       }
     }
     return { route: `${method} other`, reply: plain(404, "404 page not found") };
@@ -156,7 +158,7 @@ export async function startFactory({
   return {
     url,
     schematics: () => schematics,
-    register: (schematic) => registered(schematic).id,
+    register: (schematic) => register(schematic).id,
     requests: () => ({ ...counts }),
     failNext: (route, times) => void (failures[route] = times),
     close,

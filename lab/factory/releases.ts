@@ -36,7 +36,7 @@ const aliases: Record<string, string> = {
  * The four releases after the last known one of a minor, as a future Factory would list them. Their driver versions are
  * invented. So a run on such a release shows that the recipe got them from this Factory.
  */
-function later(
+function futureReleases(
   minor: number,
   drivers: Pick<DriverRow, "lts" | "production" | "toolkit">,
 ): DriverRow {
@@ -45,8 +45,8 @@ function later(
 }
 /** Releases that the recipe's tables lack, and their drivers: four of each of two minors. */
 export const laterReleases: DriverRow[] = [
-  later(13, { lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" }),
-  later(14, { lts: "580.190.14", production: "595.99.14", toolkit: "1.19.2" }),
+  futureReleases(13, { lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" }),
+  futureReleases(14, { lts: "580.190.14", production: "595.99.14", toolkit: "1.19.2" }),
 ];
 const allRows: DriverRow[] = [...driverRows, ...laterReleases];
 
@@ -81,7 +81,7 @@ export function officialExtensions(talosVersion: string): Extension[] {
     .flatMap((row) => row.names)
     .filter((name) => drivers !== undefined || !name.includes("nvidia"))
     .sort()
-    .map((name) => extension(name, tag(name, talosVersion, drivers)));
+    .map((name) => makeExtension(name, tagOf(name, talosVersion, drivers)));
 }
 
 /** Finds an extension like the Factory when it makes an image: by its name, else by the name's replacement. */
@@ -89,16 +89,18 @@ export const findExtension = (
   extensions: readonly Extension[],
   name: string,
 ): Extension | undefined =>
-  extensions.find((each) => each.name === name) ??
-  extensions.find((each) => each.name === aliases[name]);
+  extensions.find((extension) => extension.name === name) ??
+  extensions.find((extension) => extension.name === aliases[name]);
 
 /**
  * Version in an extension's tag. Kernel modules are built for one Talos release; the toolkit has one driver's
  * libraries.
  */
-function tag(name: string, talosVersion: string, drivers: DriverRow | undefined): string {
+function tagOf(name: string, talosVersion: string, drivers: DriverRow | undefined): string {
   const branch =
-    (["production", "new-feature"] as const).find((one) => name.endsWith(`-${one}`)) ?? "lts";
+    (["production", "new-feature"] as const).find((branchName) =>
+      name.endsWith(`-${branchName}`),
+    ) ?? "lts";
   const driver = drivers?.[branch];
   if (/^(nvidia-open-gpu-kernel-modules|nonfree-kmod-nvidia)-/.test(name))
     return `${driver}-${talosVersion}`;
@@ -108,7 +110,7 @@ function tag(name: string, talosVersion: string, drivers: DriverRow | undefined)
   return talosVersion; // other extensions have their own versions, which the lab does not read
 }
 
-const extension = (name: string, version: string): Extension => {
+const makeExtension = (name: string, version: string): Extension => {
   const ref = `ghcr.io/siderolabs/${name}:${version}`;
   return {
     name: `siderolabs/${name}`,

@@ -56,22 +56,25 @@ export class CommandProvider implements LabProvider {
 
   constructor(private readonly options: CommandOptions) {}
 
-  check({ type: asked, inputs }: Pick<ResourceCall, "type" | "inputs">) {
-    if (asked !== type)
+  check({ type: requestedType, inputs }: Pick<ResourceCall, "type" | "inputs">) {
+    if (requestedType !== type)
       throw new Error(
-        `${asked}: the lab's command provider has only ${type}; run this stack with the real plugin`,
+        `${requestedType}: the lab's command provider has only ${type}; run this stack with the real plugin`,
       );
-    const own = Object.entries(inputs).filter(
+    const argumentEntries = Object.entries(inputs).filter(
       ([name]) => !name.startsWith("__") && name !== "version",
     );
-    return { inputs, failures: failuresOf(commandInputs, Object.fromEntries(own)) };
+    return { inputs, failures: failuresOf(commandInputs, Object.fromEntries(argumentEntries)) };
   }
 
   diff({ oldInputs, inputs }: Pick<ResourceCall, "oldInputs" | "inputs">): DiffResult {
     const detailed = differences(oldInputs, inputs);
     // The provider's Diff names `triggers`, not `triggers[0]` (infer/resource.go). A changed trigger replaces the
     // resource because the SDK sets replaceOnChanges.
-    return { replaces: Object.keys(detailed).filter((at) => at === "triggers"), detailed };
+    return {
+      replaces: Object.keys(detailed).filter((property) => property === "triggers"),
+      detailed,
+    };
   }
 
   async make(call: ResourceCall) {
@@ -94,24 +97,27 @@ export class CommandProvider implements LabProvider {
     call: ResourceCall,
   ): Promise<Streams> {
     const { stdout, stderr } = call.oldOutputs;
-    const before = { stdout: said(stdout) ?? "", stderr: said(stderr) ?? "" };
-    if (typeof command !== "string") return before;
-    const previous = {
-      ...(before.stdout && { PULUMI_COMMAND_STDOUT: before.stdout }),
-      ...(before.stderr && { PULUMI_COMMAND_STDERR: before.stderr }),
+    const previousStreams = {
+      stdout: textOrUndefined(stdout) ?? "",
+      stderr: textOrUndefined(stderr) ?? "",
+    };
+    if (typeof command !== "string") return previousStreams;
+    const previousOutput = {
+      ...(previousStreams.stdout && { PULUMI_COMMAND_STDOUT: previousStreams.stdout }),
+      ...(previousStreams.stderr && { PULUMI_COMMAND_STDERR: previousStreams.stderr }),
     };
     return run(command, inputs, call, {
-      cwd: path.resolve(this.options.directory, said(inputs["dir"]) ?? ""),
+      cwd: path.resolve(this.options.directory, textOrUndefined(inputs["dir"]) ?? ""),
       env: {
         ...(this.options.environment ?? process.env),
         ...(inputs["environment"] as Record<string, string> | undefined),
-        ...(inputs["addPreviousOutputInEnv"] === false ? {} : previous),
+        ...(inputs["addPreviousOutputInEnv"] === false ? {} : previousOutput),
       },
     });
   }
 }
 
-const said = (value: unknown): string | undefined =>
+const textOrUndefined = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
 const graceMilliseconds = 5_000;
@@ -130,55 +136,61 @@ async function run(
   command: string,
   inputs: Properties,
   { signal, timeoutSeconds, log }: ResourceCall,
-  place: { cwd: string; env: NodeJS.ProcessEnv },
+  processOptions: { cwd: string; env: NodeJS.ProcessEnv },
 ): Promise<Streams> {
   signal.throwIfAborted();
-  const given = inputs["interpreter"] as string[] | undefined;
-  const [program = "", ...args] = given?.length ? given : ["/bin/sh", "-c"];
+  const interpreter = inputs["interpreter"] as string[] | undefined;
+  const [program = "", ...args] = interpreter?.length ? interpreter : ["/bin/sh", "-c"];
   const child = spawn(program, [...args, command], {
-    ...place,
+    ...processOptions,
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
   });
-  const stuck = new AbortController();
+  const lineTooLong = new AbortController();
   const { logging = "stdoutAndStderr" } = inputs;
-  const both: Buffer[] = [];
+  const allOutput: Buffer[] = [];
   const collect = (name: "stdout" | "stderr"): Buffer[] => {
-    const own: Buffer[] = [];
-    child[name].on("data", (chunk: Buffer) => both.push(chunk) && own.push(chunk));
+    const chunks: Buffer[] = [];
+    child[name].on("data", (chunk: Buffer) => allOutput.push(chunk) && chunks.push(chunk));
     if (logging === "stdoutAndStderr" || logging === name)
       createInterface({ input: child[name] }).on("line", (line) => {
-        if (Buffer.byteLength(line) >= longestLine) stuck.abort();
+        if (Buffer.byteLength(line) >= longestLine) lineTooLong.abort();
         else log("info", line, true);
       });
-    return own;
+    return chunks;
   };
   const [stdout, stderr] = [collect("stdout"), collect("stderr")];
   child.stdin.on("error", () => undefined); // a command that does not read its input may close the pipe
-  child.stdin.end(said(inputs["stdin"]) ?? ""); // without input, the command reads an empty file
+  child.stdin.end(textOrUndefined(inputs["stdin"]) ?? ""); // without input, the command reads an empty file
 
-  const within = limit(timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity, signal, stuck.signal);
+  const timeLimit = limit(
+    timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity,
+    signal,
+    lineTooLong.signal,
+  );
   const stop = (): void => stopGroup(child.pid);
-  within.signal.addEventListener("abort", stop, { once: true });
+  timeLimit.signal.addEventListener("abort", stop, { once: true });
   try {
     const failure = await new Promise<string | undefined>((resolve) => {
       child.once("error", (error) => resolve(error.message));
-      child.once("close", (code, by) =>
-        resolve(code === 0 ? undefined : code === null ? `signal: ${by}` : `exit status ${code}`),
+      child.once("close", (code, endSignal) =>
+        resolve(
+          code === 0 ? undefined : code === null ? `signal: ${endSignal}` : `exit status ${code}`,
+        ),
       );
     });
-    if (stuck.signal.aborted)
+    if (lineTooLong.signal.aborted)
       throw new Error(
         "a line that is logged has 64 KiB or more: the real provider stops reading there, and never ends",
       );
-    const about = `running ${JSON.stringify(command)}:\n${Buffer.concat(both).toString()}`;
-    if (signal.aborted) throw new Error(`cancelled ${about}`);
-    if (within.over)
-      throw new Error(`no end within ${timeoutSeconds} s (customTimeouts): ${about}`);
-    if (failure) throw new Error(`${failure}: ${about}`);
+    const description = `running ${JSON.stringify(command)}:\n${Buffer.concat(allOutput).toString()}`;
+    if (signal.aborted) throw new Error(`cancelled ${description}`);
+    if (timeLimit.over)
+      throw new Error(`no end within ${timeoutSeconds} s (customTimeouts): ${description}`);
+    if (failure) throw new Error(`${failure}: ${description}`);
     return { stdout: trimmed(stdout), stderr: trimmed(stderr) };
   } finally {
-    within.release();
+    timeLimit.release();
   }
 }
 

@@ -29,7 +29,7 @@ export interface ServedProvider {
  * configuration.
  */
 export async function serveProvider(provider: LabProvider): Promise<ServedProvider> {
-  const served = new Served(provider);
+  const served = new ProviderService(provider);
   const { server, port } = await serveGrpc(services.ResourceProviderService, served.methods());
   return {
     port,
@@ -53,17 +53,17 @@ interface ResourceRequest {
   getIgnorechangesList?(): string[];
 }
 
-interface Carried {
+interface RequestValues {
   inputs?: Struct | undefined;
   oldInputs?: Struct | undefined;
   oldOutputs?: Struct | undefined;
 }
 
 /** Encodes values for the engine; a value is secret if the input at its path was. */
-type Mark = (values: Properties) => Struct;
+type Encode = (values: Properties) => Struct;
 
 /** The service `pulumirpc.ResourceProvider` (proto/pulumi/provider.proto) over a `LabProvider`. */
-class Served {
+class ProviderService {
   /** Connection to the engine of the running update. */
   engine: EngineClient | undefined;
   private update = new AbortController();
@@ -79,7 +79,9 @@ class Served {
   methods(): grpc.UntypedServiceImplementation {
     const { provider } = this;
     const { Empty } = sdkMessage("empty_pb");
-    const changed = (request: messages.DiffRequest | messages.UpdateRequest): Carried => ({
+    const valuesOfChange = (
+      request: messages.DiffRequest | messages.UpdateRequest,
+    ): RequestValues => ({
       inputs: request.getNews(),
       oldInputs: request.getOldInputs(),
       oldOutputs: request.getOlds(),
@@ -101,21 +103,21 @@ class Served {
         withFields(new messages.CheckResponse(), { inputs: request.getNews() }),
       ),
       diffConfig: unary((request: messages.DiffRequest) =>
-        diffReply(differing(plain(request.getOldInputs()), plain(request.getNews()))),
+        diffReply(diffInPlace(decode(request.getOldInputs()), decode(request.getNews()))),
       ),
       configure: unary((request: messages.ConfigureRequest) => {
-        provider.configure?.(plain(request.getArgs()));
+        provider.configure?.(decode(request.getArgs()));
         return withFields(new messages.ConfigureResponse(), {
           acceptsecrets: true,
           supportspreview: true,
         });
       }),
-      check: this.about(
+      check: this.resourceMethod(
         (request: messages.CheckRequest) => ({
           inputs: request.getNews(),
           oldInputs: request.getOlds(),
         }),
-        (call, mark) => {
+        (call, encode) => {
           const { inputs, failures } = provider.check?.(call) ?? {
             inputs: call.inputs,
             failures: [],
@@ -123,17 +125,17 @@ class Served {
           const failuresList = failures.map((failure) =>
             withFields(new messages.CheckFailure(), failure),
           );
-          return withFields(new messages.CheckResponse(), { inputs: mark(inputs), failuresList });
+          return withFields(new messages.CheckResponse(), { inputs: encode(inputs), failuresList });
         },
       ),
-      diff: this.about(changed, (call) =>
-        diffReply(provider.diff?.(call) ?? differing(call.oldInputs, call.inputs)),
+      diff: this.resourceMethod(valuesOfChange, (call) =>
+        diffReply(provider.diff?.(call) ?? diffInPlace(call.oldInputs, call.inputs)),
       ),
-      create: this.about(
+      create: this.resourceMethod(
         (request: messages.CreateRequest) => ({ inputs: request.getProperties() }),
-        async (call, mark) => {
+        async (call, encode) => {
           const { id, outputs } = await provider.make(call);
-          return withFields(new messages.CreateResponse(), { id, properties: mark(outputs) });
+          return withFields(new messages.CreateResponse(), { id, properties: encode(outputs) });
         },
       ),
       // No provider of the lab reads live state, so it returns the old state.
@@ -144,11 +146,11 @@ class Served {
           properties: request.getProperties(),
         }),
       ),
-      update: this.about(changed, async (call, mark) => {
+      update: this.resourceMethod(valuesOfChange, async (call, encode) => {
         const { outputs } = await provider.make(call);
-        return withFields(new messages.UpdateResponse(), { properties: mark(outputs) });
+        return withFields(new messages.UpdateResponse(), { properties: encode(outputs) });
       }),
-      delete: this.about(
+      delete: this.resourceMethod(
         (request: messages.DeleteRequest) => ({
           oldInputs: request.getOldInputs(),
           oldOutputs: request.getProperties(),
@@ -164,8 +166,10 @@ class Served {
         if (!provider.invoke)
           throw new Error(`${token}: provider ${provider.name} has no functions`);
         const result = await provider.invoke(token, args as Properties, this.update.signal);
-        const everything = secrets.length > 0 ? Object.keys(result).map((key) => [key]) : [];
-        return withFields(new messages.InvokeResponse(), { return: marked(result, everything) });
+        const secretPaths = secrets.length > 0 ? Object.keys(result).map((key) => [key]) : [];
+        return withFields(new messages.InvokeResponse(), {
+          return: encodeWithSecrets(result, secretPaths),
+        });
       }),
       cancel: unary(() => {
         this.cancel();
@@ -179,34 +183,34 @@ class Served {
     this.engine = new EngineClient(address, grpc.credentials.createInsecure());
   }
 
-  /** Makes a method about one resource. `carried` names the fields with the request's values. */
-  private about<Request extends ResourceRequest>(
-    carried: (request: Request) => Carried,
-    answer: (call: ResourceCall, mark: Mark) => MaybePromise<Reply>,
+  /** Makes a method about one resource. `valuesOf` names the fields with the request's values. */
+  private resourceMethod<Request extends ResourceRequest>(
+    valuesOf: (request: Request) => RequestValues,
+    answer: (call: ResourceCall, encode: Encode) => MaybePromise<Reply>,
   ) {
-    return unary(async (request: Request, gone: AbortSignal): Promise<Reply> => {
-      const { inputs, oldInputs, oldOutputs } = carried(request);
+    return unary(async (request: Request, disconnected: AbortSignal): Promise<Reply> => {
+      const { inputs, oldInputs, oldOutputs } = valuesOf(request);
       const { plain: news, secrets } = reveal(fromStruct(inputs));
       const urn = request.getUrn();
       const [, , types = "", ...name] = urn.split("::");
-      const lines: Promise<void>[] = [];
+      const pendingLogs: Promise<void>[] = [];
       const call: ResourceCall = {
         type: types.split("$").pop() ?? "",
         name: name.join("::"),
         id: request.getId?.(),
         inputs: news as Properties,
-        oldInputs: plain(oldInputs),
-        oldOutputs: plain(oldOutputs),
+        oldInputs: decode(oldInputs),
+        oldOutputs: decode(oldOutputs),
         ignoreChanges: request.getIgnorechangesList?.() ?? [],
         preview: request.getPreview?.() ?? false,
         timeoutSeconds: request.getTimeout?.() ?? 0,
-        signal: AbortSignal.any([this.update.signal, gone]),
-        log: (...line) => void lines.push(this.log(urn, ...line)),
+        signal: AbortSignal.any([this.update.signal, disconnected]),
+        log: (...line) => void pendingLogs.push(this.log(urn, ...line)),
       };
       try {
-        return await answer(call, (values) => marked(values, secrets));
+        return await answer(call, (values) => encodeWithSecrets(values, secrets));
       } finally {
-        await Promise.all(lines); // the engine drops lines that arrive after the result
+        await Promise.all(pendingLogs); // the engine drops lines that arrive after the result
       }
     });
   }
@@ -226,22 +230,22 @@ class Served {
   }
 }
 
-const marked = (values: Properties, secrets: readonly Path[]): Struct =>
+const encodeWithSecrets = (values: Properties, secrets: readonly Path[]): Struct =>
   toStruct(conceal(values, secrets) as Properties);
 
 /** A message's values without secret marks. */
-const plain = (struct: Struct | undefined): Properties =>
+const decode = (struct: Struct | undefined): Properties =>
   reveal(fromStruct(struct)).plain as Properties;
 
 /** Any difference is an update in place. */
-const differing = (olds: Properties, news: Properties): DiffResult => ({
+const diffInPlace = (olds: Properties, news: Properties): DiffResult => ({
   detailed: differences(olds, news),
   replaces: [],
 });
 
 const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } =
   messages.PropertyDiff.Kind;
-const kindOf = {
+const diffKinds = {
   add: [ADD, ADD_REPLACE],
   delete: [DELETE, DELETE_REPLACE],
   update: [UPDATE, UPDATE_REPLACE],
@@ -251,15 +255,15 @@ function diffReply({ detailed, replaces }: DiffResult): Reply {
   const { DIFF_NONE: changes, DIFF_SOME } = messages.DiffResponse.DiffChanges;
   const paths = Object.entries(detailed);
   if (paths.length === 0) return withFields(new messages.DiffResponse(), { changes });
-  const topOf = (path: string): string => /^[^.[]+/.exec(path)?.[0] ?? path;
+  const topProperty = (path: string): string => /^[^.[]+/.exec(path)?.[0] ?? path;
   const reply = withFields(new messages.DiffResponse(), {
     changes: DIFF_SOME,
     replacesList: [...replaces],
     hasdetaileddiff: true,
-    diffsList: [...new Set(paths.map(([path]) => topOf(path)))],
+    diffsList: [...new Set(paths.map(([path]) => topProperty(path)))],
   });
   for (const [path, change] of paths) {
-    const kind = kindOf[change][replaces.includes(topOf(path)) ? 1 : 0];
+    const kind = diffKinds[change][replaces.includes(topProperty(path)) ? 1 : 0];
     reply
       .getDetaileddiffMap()
       .set(path, withFields(new messages.PropertyDiff(), { kind, inputdiff: true }));

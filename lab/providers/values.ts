@@ -54,18 +54,18 @@ export function containsUnknown(value: unknown): boolean {
 }
 
 /** The value without secret marks, and where they were. */
-export function reveal(value: unknown, at: Path = []): { plain: unknown; secrets: Path[] } {
-  if (isSecret(value)) return { plain: reveal(value["value"]).plain, secrets: [at] };
+export function reveal(value: unknown, path: Path = []): { plain: unknown; secrets: Path[] } {
+  if (isSecret(value)) return { plain: reveal(value["value"]).plain, secrets: [path] };
   const secrets: Path[] = [];
-  const inner = (child: unknown, key: string | number): unknown => {
-    const result = reveal(child, [...at, key]);
+  const revealChild = (child: unknown, key: string | number): unknown => {
+    const result = reveal(child, [...path, key]);
     secrets.push(...result.secrets);
     return result.plain;
   };
-  if (Array.isArray(value)) return { plain: value.map(inner), secrets };
+  if (Array.isArray(value)) return { plain: value.map(revealChild), secrets };
   if (!isMap(value)) return { plain: value, secrets };
   const plain = Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [key, inner(child, key)]),
+    Object.entries(value).map(([key, child]) => [key, revealChild(child, key)]),
   );
   return { plain, secrets };
 }
@@ -77,15 +77,19 @@ export function reveal(value: unknown, at: Path = []): { plain: unknown; secrets
 export function conceal(value: unknown, secrets: readonly Path[]): unknown {
   if (value === undefined || secrets.length === 0 || isSecret(value)) return value;
   if (secrets.some((path) => path.length === 0)) return secret(value);
-  const below = (key: string | number): Path[] =>
+  const pathsBelow = (key: string | number): Path[] =>
     secrets.filter((path) => path[0] === key).map((path) => path.slice(1));
   if (Array.isArray(value)) {
-    const shorter = secrets.some((path) => typeof path[0] !== "number" || path[0] >= value.length);
-    return shorter ? secret(value) : value.map((child, index) => conceal(child, below(index)));
+    const leadsNowhere = secrets.some(
+      (path) => typeof path[0] !== "number" || path[0] >= value.length,
+    );
+    return leadsNowhere
+      ? secret(value)
+      : value.map((child, index) => conceal(child, pathsBelow(index)));
   }
   if (!isMap(value)) return secret(value);
   return Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [key, conceal(child, below(key))]),
+    Object.entries(value).map(([key, child]) => [key, conceal(child, pathsBelow(key))]),
   );
 }
 
@@ -111,28 +115,28 @@ function withoutUndefined(value: unknown): unknown {
 export function differences(
   olds: unknown,
   news: unknown,
-  at = "",
+  path = "",
 ): Record<string, "add" | "delete" | "update"> {
   if (isDeepStrictEqual(olds, news)) return {};
-  if (olds === undefined) return { [at]: "add" };
-  if (news === undefined) return { [at]: "delete" };
+  if (olds === undefined) return { [path]: "add" };
+  if (news === undefined) return { [path]: "delete" };
   const keys = (value: unknown): (string | number)[] | undefined =>
     Array.isArray(value) ? [...value.keys()] : isMap(value) ? Object.keys(value) : undefined;
   const [oldKeys, newKeys] = [keys(olds), keys(news)];
   if (!oldKeys || !newKeys || Array.isArray(olds) !== Array.isArray(news))
-    return { [at]: "update" };
+    return { [path]: "update" };
   const child = (value: unknown, key: string | number): unknown =>
     (value as Record<string | number, unknown>)[key];
   return Object.assign(
     {},
     ...[...new Set([...oldKeys, ...newKeys])].map((key) =>
-      differences(child(olds, key), child(news, key), joinPath(at, key)),
+      differences(child(olds, key), child(news, key), joinPath(path, key)),
     ),
   ) as Record<string, "add" | "delete" | "update">;
 }
 
-function joinPath(at: string, key: string | number): string {
-  if (typeof key === "number") return `${at}[${key}]`;
-  if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `${at}[${JSON.stringify(key)}]`;
-  return at === "" ? key : `${at}.${key}`;
+function joinPath(path: string, key: string | number): string {
+  if (typeof key === "number") return `${path}[${key}]`;
+  if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === "" ? key : `${path}.${key}`;
 }

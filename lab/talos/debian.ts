@@ -98,14 +98,14 @@ export async function provideDebian(cache: string, signal?: AbortSignal): Promis
     inside: (work, argv) => inside(root, work, argv),
     start: (work, argv, { env, ...options }) => {
       // Its standard input closes when this process ends; the program does not read it, but a watcher ends it then.
-      const guarded = 'exec 3<&0; { cat <&3; kill $$; } >/dev/null 2>&1 & echo {}; exec "$@"';
-      const [program, args] = unshared(root, work, ["sh", "-c", guarded, "sh", ...argv]);
+      const guardScript = 'exec 3<&0; { cat <&3; kill $$; } >/dev/null 2>&1 & echo {}; exec "$@"';
+      const [program, args] = unshareCommand(root, work, ["sh", "-c", guardScript, "sh", ...argv]);
       const { TALOS_GPU_LAB } = process.env;
-      const mark = TALOS_GPU_LAB === undefined ? {} : { TALOS_GPU_LAB };
+      const labMark = TALOS_GPU_LAB === undefined ? {} : { TALOS_GPU_LAB };
       return spawnGuarded(program, args, {
         name: argv[0]!,
         ...options,
-        env: { ...environment, ...mark, ...env },
+        env: { ...environment, ...labMark, ...env },
       });
     },
   };
@@ -138,16 +138,20 @@ async function unpack(root: string, signal: AbortSignal | undefined): Promise<vo
     "Debug::NoLocking": "true",
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
-  const big = { maxBuffer: 1 << 26, ...(signal === undefined ? {} : { signal }) };
-  await run("apt-get", [...options, "update", "-q"], big);
-  const wanted = [...packages, ...kernelPackages.map((each) => `${each}/${kernelSuite}`)];
-  await run("apt-get", [...options, "install", "-q", "-y", "--download-only", ...wanted], big);
+  const execOptions = { maxBuffer: 1 << 26, ...(signal === undefined ? {} : { signal }) };
+  await run("apt-get", [...options, "update", "-q"], execOptions);
+  const packageNames = [...packages, ...kernelPackages.map((name) => `${name}/${kernelSuite}`)];
+  await run(
+    "apt-get",
+    [...options, "install", "-q", "-y", "--download-only", ...packageNames],
+    execOptions,
+  );
   const archives = path.join(apt, "cache/archives");
   const files = (await fs.readdir(archives)).filter((file) => file.endsWith(".deb"));
   // base-files first: it has the links from /bin to /usr/bin, which other packages' files need.
   files.sort((a, b) => Number(b.startsWith("base-files_")) - Number(a.startsWith("base-files_")));
   for (const file of files)
-    await run("dpkg-deb", ["-x", path.join(archives, file), path.join(draft, "root")], big);
+    await run("dpkg-deb", ["-x", path.join(archives, file), path.join(draft, "root")], execOptions);
   await fs.mkdir(path.join(draft, "root/work"));
   // Where the imager reads in which order modules are looked for, as in Talos' own image of it
   // (hack/extra-modules.conf); and a name that a package's script would give.
@@ -169,8 +173,8 @@ async function unpack(root: string, signal: AbortSignal | undefined): Promise<vo
 async function mirror(): Promise<string> {
   const args = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"];
   const lines = await run("apt-get", args).then(({ stdout }) => stdout.split("\n"));
-  const own = lines.find((line) => /^Debian \S+\/debian\/?$/.test(line))?.split(" ")[1];
-  return own ?? "http://deb.debian.org/debian";
+  const debianMirror = lines.find((line) => /^Debian \S+\/debian\/?$/.test(line))?.split(" ")[1];
+  return debianMirror ?? "http://deb.debian.org/debian";
 }
 
 const environment = {
@@ -183,7 +187,7 @@ const environment = {
  * Command that runs a program in its own mount namespace, whose mounts end with the program. Without root it also uses
  * a user namespace.
  */
-function unshared(root: string, work: string, argv: readonly string[]): [string, string[]] {
+function unshareCommand(root: string, work: string, argv: readonly string[]): [string, string[]] {
   const mounts =
     'mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && mount --bind "$1" "$0/work" && cd / && root=$0 && shift && exec chroot "$root" "$@"';
   const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
@@ -191,24 +195,24 @@ function unshared(root: string, work: string, argv: readonly string[]): [string,
 }
 
 async function inside(root: string, work: string, argv: readonly string[]): Promise<string> {
-  const [program, args] = unshared(root, work, argv);
+  const [program, args] = unshareCommand(root, work, argv);
   const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  const out: Buffer[] = [];
-  const said: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
   const code = await new Promise<number | null>((resolve, reject) =>
     child.on("error", reject).on("close", resolve),
   );
   if (code !== 0) {
-    const end = Buffer.concat([...said, ...out])
+    const end = Buffer.concat([...stderr, ...stdout])
       .toString("utf8")
       .slice(-2000);
     throw new Error(
       `${argv.slice(0, 3).join(" ")}: ended with status ${code} while images of Talos were made:\n${end}`,
     );
   }
-  return Buffer.concat(out).toString("utf8");
+  return Buffer.concat(stdout).toString("utf8");
 }
 
 /** Whether a file or folder exists. */

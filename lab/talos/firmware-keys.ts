@@ -19,11 +19,11 @@ const guids = {
 };
 
 /** Size of the store's own header. */
-const STORE = 28;
-const HEADER = 60;
+const STORE_HEADER_SIZE = 28;
+const VARIABLE_HEADER_SIZE = 60;
 /** Content lasts, is there before and after the boot, and a key's owner changes it. */
-const ofKeys = 0x27;
-const lasting = 0x3;
+const keyAttributes = 0x27;
+const persistentAttributes = 0x3;
 
 interface Variable {
   name: string;
@@ -34,12 +34,12 @@ interface Variable {
 
 function record({ name, owner, attributes, content }: Variable): Buffer {
   const text = Buffer.from(`${name}\0`, "utf16le");
-  const header = Buffer.alloc(HEADER);
+  const header = Buffer.alloc(VARIABLE_HEADER_SIZE);
   header.writeUInt16LE(0x55aa, 0);
   header.writeUInt8(0x3f, 2); // VAR_ADDED
   header.writeUInt32LE(attributes, 4);
   // The time of the last change: a later one has to be newer.
-  if (attributes === ofKeys) {
+  if (attributes === keyAttributes) {
     header.writeUInt16LE(2020, 16);
     header.writeUInt8(1, 18);
     header.writeUInt8(1, 19);
@@ -47,16 +47,16 @@ function record({ name, owner, attributes, content }: Variable): Buffer {
   header.writeUInt32LE(text.length, 36);
   header.writeUInt32LE(content.length, 40);
   owner.copy(header, 44);
-  const all = Buffer.concat([header, text, content]);
-  return Buffer.concat([all, Buffer.alloc((4 - (all.length % 4)) % 4, 0xff)]);
+  const variable = Buffer.concat([header, text, content]);
+  return Buffer.concat([variable, Buffer.alloc((4 - (variable.length % 4)) % 4, 0xff)]);
 }
 
 /** EFI_SIGNATURE_LIST with one certificate. */
 function signatureList(certificate: Buffer): Buffer {
   const header = Buffer.alloc(12);
-  const each = 16 + certificate.length;
-  header.writeUInt32LE(16 + 12 + each, 0);
-  header.writeUInt32LE(each, 8);
+  const entrySize = 16 + certificate.length;
+  header.writeUInt32LE(16 + 12 + entrySize, 0);
+  header.writeUInt32LE(entrySize, 8);
   return Buffer.concat([guids.x509, header, guids.global, certificate]);
 }
 
@@ -68,30 +68,33 @@ function signatureList(certificate: Buffer): Buffer {
  * @param certificate in DER.
  */
 export function withKeys(template: Buffer, certificate: Buffer): Buffer {
-  const at = template.indexOf(guids.store);
+  const storeOffset = template.indexOf(guids.store);
   const list = signatureList(certificate);
-  const key = (name: string, owner: Buffer): Variable => ({
+  const keyVariable = (name: string, owner: Buffer): Variable => ({
     name,
     owner,
-    attributes: ofKeys,
+    attributes: keyAttributes,
     content: list,
   });
   const records = [
-    key("PK", guids.global),
-    key("KEK", guids.global),
-    key("db", guids.database),
+    keyVariable("PK", guids.global),
+    keyVariable("KEK", guids.global),
+    keyVariable("db", guids.database),
     {
       name: "SecureBootEnable",
       owner: guids.secureBootEnable,
-      attributes: lasting,
+      attributes: persistentAttributes,
       content: Buffer.from([1]),
     },
   ].map(record);
-  const all = Buffer.concat(records);
-  const free = template.subarray(at + STORE, at + STORE + all.length);
-  if (at < 0 || !free.every((byte) => byte === 0xff))
+  const content = Buffer.concat(records);
+  const freeSpace = template.subarray(
+    storeOffset + STORE_HEADER_SIZE,
+    storeOffset + STORE_HEADER_SIZE + content.length,
+  );
+  if (storeOffset < 0 || !freeSpace.every((byte) => byte === 0xff))
     throw new Error("the firmware's template of variables is not an empty store of edk2's");
-  const filled = Buffer.from(template);
-  all.copy(filled, at + STORE);
-  return filled;
+  const result = Buffer.from(template);
+  content.copy(result, storeOffset + STORE_HEADER_SIZE);
+  return result;
 }

@@ -10,7 +10,7 @@ export interface Front {
 }
 
 /** Servers behind the front, in addition to the Image Factory. */
-export interface Beside {
+export interface FrontBackends {
   /** Port of the registry of all other images. Default: the Factory's registry. */
   pods?: number;
   /** Ports of further Image Factories, by the first part of their images' names. */
@@ -26,7 +26,7 @@ export interface Beside {
 export async function startFront(
   release: string,
   { port: factory, registry, errors }: ImageFactory,
-  { pods = registry.port, factories = {}, factsOf = () => Promise.resolve({}) }: Beside = {},
+  { pods = registry.port, factories = {}, factsOf = () => Promise.resolve({}) }: FrontBackends = {},
 ): Promise<Front> {
   const [kubelet, tag] = kubeletImage(release).split(":");
   const server = http.createServer((request, response) => {
@@ -35,14 +35,17 @@ export async function startFront(
       response.writeHead(status, { "Content-Type": "application/json" });
       response.end(JSON.stringify({ errors: [{ code: "UNKNOWN", message: problem }] }));
     };
-    const pass = (port: number, path = url): void => {
-      const inner = http.request({ host: "127.0.0.1", port, path, method, headers }, (answer) => {
-        if (answer.statusCode === 500) return refuse(500, errors.at(-1) ?? "no reason is known");
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      });
-      inner.on("error", (error) => response.destroy(error));
-      inner.end();
+    const forward = (port: number, path = url): void => {
+      const backendRequest = http.request(
+        { host: "127.0.0.1", port, path, method, headers },
+        (answer) => {
+          if (answer.statusCode === 500) return refuse(500, errors.at(-1) ?? "no reason is known");
+          response.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(response);
+        },
+      );
+      backendRequest.on("error", (error) => response.destroy(error));
+      backendRequest.end();
     };
     const [, machine] = /^\/facts\/(.+)$/.exec(url) ?? [];
     if (machine !== undefined)
@@ -54,13 +57,13 @@ export async function startFront(
       /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
     const [installer] = /[^/]*installer(?:-secureboot)?\/[0-9a-f]{64}$/.exec(name) ?? [];
     const port = factories[name.split("/")[0]!] ?? factory;
-    if (installer !== undefined) return pass(port, `/v2/${installer}/${kind}/${reference}`);
+    if (installer !== undefined) return forward(port, `/v2/${installer}/${kind}/${reference}`);
     if (/(^|\/)kubelet$/.test(name))
-      return pass(
+      return forward(
         registry.port,
         `/v2/${kubelet}/${kind}/${reference!.startsWith("sha256:") ? reference : tag}`,
       );
-    pass(name === "" ? registry.port : pods);
+    forward(name === "" ? registry.port : pods);
   });
   return listen(server);
 }

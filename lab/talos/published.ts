@@ -31,13 +31,13 @@ export async function publishedDisk(
     for (const [asset, name] of Object.entries(assets)) {
       const file = path.join(folder, name);
       if (await isThere(file)) continue;
-      const from = `${publicFactory()}/image/${schematic}/${release}/${asset}`;
-      const answer = await fetch(from, { signal });
-      if (!answer.ok)
+      const url = `${publicFactory()}/image/${schematic}/${release}/${asset}`;
+      const response = await fetch(url, { signal });
+      if (!response.ok)
         throw new Error(
-          `--card: ${from} answered ${answer.status}, so the machine has no disk: ${await answer.text()}`,
+          `--card: ${url} answered ${response.status}, so the machine has no disk: ${await response.text()}`,
         );
-      await pipeline(answer.body as ReadableStream, createWriteStream(`${file}.unfinished`), {
+      await pipeline(response.body as ReadableStream, createWriteStream(`${file}.unfinished`), {
         signal,
       });
       await fs.rename(`${file}.unfinished`, file);

@@ -30,14 +30,13 @@ export interface Registry {
 export async function joinStores(folders: readonly string[], folder: string): Promise<string> {
   const blobs = path.join(folder, "sha256");
   fs.mkdirSync(blobs, { recursive: true });
-  for (const from of folders) {
-    const [theirs, manifests] = ["sha256", "manifests"].map((name) => path.join(from, name)) as [
-      string,
-      string,
-    ];
-    for (const blob of fs.readdirSync(theirs))
+  for (const source of folders) {
+    const [sourceBlobs, manifests] = ["sha256", "manifests"].map((name) =>
+      path.join(source, name),
+    ) as [string, string];
+    for (const blob of fs.readdirSync(sourceBlobs))
       if (!fs.existsSync(path.join(blobs, blob)))
-        fs.symlinkSync(path.join(theirs, blob), path.join(blobs, blob));
+        fs.symlinkSync(path.join(sourceBlobs, blob), path.join(blobs, blob));
     fs.appendFileSync(path.join(folder, "manifests"), fs.readFileSync(manifests));
   }
   return folder;

@@ -53,7 +53,7 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
   const factory: SignedImages["factory"] = async (signer, work) => {
     await fs.mkdir(work, { recursive: true });
     await fs.cp(keys(signer), path.join(work, "keys"), { recursive: true });
-    return startImageFactory({ debian: signing(debian), tools }, store(signer), work);
+    return startImageFactory({ debian: signingDebian(debian), tools }, store(signer), work);
   };
   const build = async (): Promise<void> => {
     if ((await isThere(disk)) && (await isThere(variables))) return;
@@ -69,13 +69,13 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
     const layers = await layersOfImager(images, debian, folder);
     for (const signer of signers) {
       const work = path.join(folder, "factory");
-      const serving = await factory(signer, work);
+      const imageFactory = await factory(signer, work);
       try {
         const ref = `siderolabs/imager:${images.release}`;
-        await serving.registry.push({ ref, layers, entrypoint: [] });
-        if (signer === "ours") await makeDisk(serving, images.release, disk);
+        await imageFactory.registry.push({ ref, layers, entrypoint: [] });
+        if (signer === "ours") await makeDisk(imageFactory, images.release, disk);
       } finally {
-        await serving.stop();
+        await imageFactory.stop();
       }
       await fs.rm(work, { recursive: true });
     }
@@ -89,7 +89,7 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
  * Debian with a Factory that signs. Before Talos 1.14 its images for Secure Boot lock the kernel down by an argument.
  * That argument is removed, since the lab's modules have no signature.
  */
-const signing = (debian: Debian): Debian => ({
+const signingDebian = (debian: Debian): Debian => ({
   ...debian,
   start: async (work, argv, { env, ...options }) => {
     const file = path.join(work, "settings.json");
@@ -135,14 +135,16 @@ async function layersOfImager(
   const blob = path.join(images.registry, layers[0]!.digest.replace(":", "/"));
   await pipeline(createReadStream(blob), createGunzip(), createWriteStream(base));
   const kernel = await fs.readFile(path.join(path.dirname(images.disk), "vmlinuz"));
-  const [name, other] = ["SecureBoot", "secureBoot"].map((text) => Buffer.from(text, "utf16le"));
-  const at = kernel.indexOf(name!);
-  if (at < 0 || kernel.indexOf(name!, at + 1) >= 0)
+  const [searchedName, replacement] = ["SecureBoot", "secureBoot"].map((text) =>
+    Buffer.from(text, "utf16le"),
+  );
+  const nameOffset = kernel.indexOf(searchedName!);
+  if (nameOffset < 0 || kernel.indexOf(searchedName!, nameOffset + 1) >= 0)
     throw new Error("the kernel's EFI stub does not have the name SecureBoot once");
-  other!.copy(kernel, at);
-  const place = path.join(folder, "kernel/usr/install/amd64");
-  await fs.mkdir(place, { recursive: true });
-  await fs.writeFile(path.join(place, "vmlinuz"), kernel);
+  replacement!.copy(kernel, nameOffset);
+  const kernelFolder = path.join(folder, "kernel/usr/install/amd64");
+  await fs.mkdir(kernelFolder, { recursive: true });
+  await fs.writeFile(path.join(kernelFolder, "vmlinuz"), kernel);
   const owners = ["--owner=0", "--group=0"];
   await debian.inside(folder, [
     "tar",
@@ -157,15 +159,17 @@ async function layersOfImager(
   return [base, path.join(folder, "kernel.tar")];
 }
 
-async function makeDisk(serving: ImageFactory, release: string, disk: string): Promise<void> {
-  const plain = await serving.register("customization: {}");
-  const answer = await fetch(`${serving.url}/image/${plain}/${release}/metal-amd64-secureboot.raw`);
-  if (!answer.ok)
+async function makeDisk(imageFactory: ImageFactory, release: string, disk: string): Promise<void> {
+  const schematicId = await imageFactory.register("customization: {}");
+  const response = await fetch(
+    `${imageFactory.url}/image/${schematicId}/${release}/metal-amd64-secureboot.raw`,
+  );
+  if (!response.ok)
     throw new Error(
-      `the signed disk of Talos ${release} was not made: ${serving.errors.join("\n")}`,
+      `the signed disk of Talos ${release} was not made: ${imageFactory.errors.join("\n")}`,
     );
   const raw = `${disk}.raw`;
-  await pipeline(answer.body!, createWriteStream(raw));
+  await pipeline(response.body!, createWriteStream(raw));
   await run("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", raw, `${disk}.made`]);
   await fs.rm(raw);
   await fs.rename(`${disk}.made`, disk);

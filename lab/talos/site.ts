@@ -29,36 +29,45 @@ export function siteOf({
   clusterEndpoint,
 }: Pick<ClusterSpec, "machines" | "clusterEndpoint">): Site {
   const addresses = Object.values(machines).map(({ address }) => address);
-  const own = Object.values(machines).find(({ role }) => role === "controlplane")?.address;
-  const said = clusterEndpoint ?? (own === undefined ? undefined : `https://${own}:6443`);
-  const given = said === undefined ? [] : [new URL(said).hostname];
-  const taken = [...addresses, ...given];
-  const strange = taken.find((address) => !/^\d+(\.\d+){3}$/.test(address));
-  if (strange !== undefined)
+  const controlPlaneAddress = Object.values(machines).find(
+    ({ role }) => role === "controlplane",
+  )?.address;
+  const namedEndpoint =
+    clusterEndpoint ??
+    (controlPlaneAddress === undefined ? undefined : `https://${controlPlaneAddress}:6443`);
+  const namedHosts = namedEndpoint === undefined ? [] : [new URL(namedEndpoint).hostname];
+  const usedAddresses = [...addresses, ...namedHosts];
+  const unsupported = usedAddresses.find((address) => !/^\d+(\.\d+){3}$/.test(address));
+  if (unsupported !== undefined)
     throw new Error(
-      `--machines: ${strange} is not an IPv4 address, and a virtual machine's network has only such addresses; write e.g. 192.0.2.10`,
+      `--machines: ${unsupported} is not an IPv4 address, and a virtual machine's network has only such addresses; write e.g. 192.0.2.10`,
     );
-  const beside = numberOf(addresses[0]!) - (numberOf(addresses[0]!) % 256);
-  const free = Array.from({ length: 254 }, (_, index) => addressOf(beside + 254 - index));
-  const [host = "", dns = "", registry = "", cluster = ""] = free.filter(
-    (address) => !taken.includes(address),
+  const firstNetwork = numberOf(addresses[0]!) - (numberOf(addresses[0]!) % 256);
+  const candidates = Array.from({ length: 254 }, (_, index) =>
+    addressOf(firstNetwork + 254 - index),
   );
-  const all = [host, ...taken].map(numberOf);
+  const [host = "", dns = "", registry = "", cluster = ""] = candidates.filter(
+    (address) => !usedAddresses.includes(address),
+  );
+  const numbers = [host, ...usedAddresses].map(numberOf);
   let bits = 24;
-  while (bits > 0 && new Set(all.map((number) => Math.floor(number / 2 ** (32 - bits)))).size > 1)
+  while (
+    bits > 0 &&
+    new Set(numbers.map((number) => Math.floor(number / 2 ** (32 - bits)))).size > 1
+  )
     bits--;
   if (bits === 0)
     throw new Error(
-      `--machines: no network contains all of ${taken.join(", ")}, and virtual machines share one; choose a cluster address near the machines' addresses`,
+      `--machines: no network contains all of ${usedAddresses.join(", ")}, and virtual machines share one; choose a cluster address near the machines' addresses`,
     );
   const size = 2 ** (32 - bits);
   return {
-    net: `${addressOf(all[0]! - (all[0]! % size))}/${bits}`,
+    net: `${addressOf(numbers[0]! - (numbers[0]! % size))}/${bits}`,
     host,
     dns,
     registry,
-    endpoint: said ?? `https://${cluster}:6443`,
-    cluster: given[0] ?? cluster,
+    endpoint: namedEndpoint ?? `https://${cluster}:6443`,
+    cluster: namedHosts[0] ?? cluster,
   };
 }
 
@@ -86,7 +95,7 @@ export const ownDocuments = (mirror: string, image?: string): object[] =>
   ]);
 
 /** The lab's replacement for kube-proxy and CoreDNS on a machine (lab/machines/internal/realnode/virtual). */
-const networkPod = (lab: string, { hostname, port }: URL): object => ({
+const networkPod = (registry: string, { hostname, port }: URL): object => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name: "lab-network", namespace: "kube-system" },
@@ -97,7 +106,7 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
       {
         name: "lab-network",
         image: "lab.talos-gpu.dev/lab-network:1",
-        args: [lab, `${hostname}:${port || 443}`],
+        args: [registry, `${hostname}:${port || 443}`],
         securityContext: { privileged: true },
         volumeMounts: [{ name: "cni", mountPath: "/etc/cni" }],
       },
@@ -139,7 +148,7 @@ const slowControlPlaneDocuments: object[] = documents([
 ]);
 
 /** Facts that select the patches of a machine's owner. */
-interface Own {
+interface MachineFacts {
   /**
    * Whether its configuration consists of documents, as the client of Talos ≥ 1.14 generates it. Default: no, it has
    * `machine` and `cluster`.
@@ -159,7 +168,7 @@ interface Own {
 /** Patches with which a machine works in this network; its owner writes them. */
 export function ownPatches(
   { registry, endpoint }: Site,
-  { control, image, card, inDocuments = false }: Own,
+  { control, image, card, inDocuments = false }: MachineFacts,
 ): object[] {
   if (inDocuments && card === undefined)
     return [
@@ -179,7 +188,7 @@ export function ownPatches(
     install: { disk: "/dev/vda", ...(image === undefined ? {} : { image }) },
   };
   if (card !== undefined) return [{ machine }];
-  const alone = {
+  const offlineSettings = {
     pods: [networkPod(`${registry}:5000`, new URL(endpoint))],
     registries: { mirrors: { "*": { endpoints: [`http://${registry}:5000`] } } },
     time: { disabled: true },
@@ -189,7 +198,7 @@ export function ownPatches(
     },
   };
   return [
-    { machine: { ...machine, ...alone }, cluster: { discovery: { enabled: false } } },
+    { machine: { ...machine, ...offlineSettings }, cluster: { discovery: { enabled: false } } },
     ...(control ? [slowControlPlane] : []),
   ];
 }

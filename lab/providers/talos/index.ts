@@ -45,9 +45,9 @@ const secretOutputs: Path[] = [
   ...machineSecrets.map((path) => ["machineSecrets", ...path.split(".")]),
 ];
 
-const hidden = (outputs: Properties): Properties => {
-  const known = secretOutputs.filter(([name]) => outputs[name!] !== UNKNOWN);
-  return conceal(outputs, known) as Properties;
+const withSecretOutputs = (outputs: Properties): Properties => {
+  const knownPaths = secretOutputs.filter(([name]) => outputs[name!] !== UNKNOWN);
+  return conceal(outputs, knownPaths) as Properties;
 };
 
 /**
@@ -83,11 +83,11 @@ export class TalosProvider implements LabProvider {
   }
 
   diff({ type, oldInputs, inputs, ignoreChanges }: ResourceCall): DiffResult {
-    const [olds, news] = [oldInputs, inputs].map((all) => {
-      const compared = Object.entries(all).filter(
+    const [olds, news] = [oldInputs, inputs].map((properties) => {
+      const comparedEntries = Object.entries(properties).filter(
         ([name]) => !name.startsWith("__") && !ignoreChanges.includes(name),
       );
-      return Object.fromEntries(compared);
+      return Object.fromEntries(comparedEntries);
     }) as [Properties, Properties];
     return {
       detailed: differences(olds, news),
@@ -98,13 +98,13 @@ export class TalosProvider implements LabProvider {
   async make(call: ResourceCall): Promise<{ id: string; outputs: Properties }> {
     const { id, outputs } = await resourceOf(call.type).make(this.tools, call);
     if (!call.preview) refusePartialTimeouts(call.type, call.inputs);
-    return { id, outputs: hidden(outputs) };
+    return { id, outputs: withSecretOutputs(outputs) };
   }
 
   async invoke(token: string, args: Properties, signal: AbortSignal): Promise<Properties> {
     if (token !== configurationFunction)
       throw new Error(`${token}: the lab's talos provider has only ${configurationFunction}`);
-    return hidden(await getConfiguration(this.tools, args, signal));
+    return withSecretOutputs(await getConfiguration(this.tools, args, signal));
   }
 }
 

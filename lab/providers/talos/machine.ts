@@ -50,12 +50,12 @@ export async function runTalosctl(
   signal.throwIfAborted();
   const folder = await mkdtemp(path.join(tempDir, "talos-gpu-"));
   const files = contents.map((_, index) => path.join(folder, `${index}.yaml`));
-  const words = args(files);
+  const commandArguments = args(files);
   try {
     for (const [index, file] of files.entries())
       await writeFile(file, contents[index] ?? "", { mode: 0o600, flag: "wx" });
     const env = { HOME: folder, PATH: process.env["PATH"] ?? "" };
-    return await promisify(execFile)(talosctl, words, {
+    return await promisify(execFile)(talosctl, commandArguments, {
       env,
       timeout,
       signal,
@@ -63,11 +63,11 @@ export async function runTalosctl(
     });
   } catch (error) {
     const { stderr, killed, message } = error as Error & { stderr?: string; killed?: boolean };
-    const late = killed ? `no answer within ${timeout / 1000} s` : undefined;
-    const said = signal.aborted
+    const timeoutMessage = killed ? `no answer within ${timeout / 1000} s` : undefined;
+    const reason = signal.aborted
       ? "stopped"
-      : (late ?? (stderr?.trim() || message.replace(/^Command failed.*\n?/, "")));
-    throw new Error(`talosctl ${words[0]}: ${said || "failed without a message"}`, {
+      : (timeoutMessage ?? (stderr?.trim() || message.replace(/^Command failed.*\n?/, "")));
+    throw new Error(`talosctl ${commandArguments[0]}: ${reason || "failed without a message"}`, {
       cause: error,
     });
   } finally {
@@ -83,9 +83,13 @@ export function limitOf(
   { id, inputs, timeoutSeconds }: Pick<ResourceCall, "id" | "inputs" | "timeoutSeconds">,
 ): number {
   const step = id === undefined ? "create" : "update";
-  const own = (inputs["timeouts"] as Partial<Record<typeof step, string>> | undefined)?.[step];
+  const resourceLimit = (inputs["timeouts"] as Partial<Record<typeof step, string>> | undefined)?.[
+    step
+  ];
   return (
-    (own ? parseDuration(own, `timeouts.${step}`) : (timeoutSeconds || 600) * 1000) / timeScale
+    (resourceLimit
+      ? parseDuration(resourceLimit, `timeouts.${step}`)
+      : (timeoutSeconds || 600) * 1000) / timeScale
   );
 }
 
@@ -132,34 +136,34 @@ function clientOf(inputs: Properties): string {
 }
 
 /** Minimum duration of the last attempt in milliseconds, so that it can report its error. */
-const lastWordsMilliseconds = 5_000;
+const lastAttemptMilliseconds = 5_000;
 
 /**
  * Repeats a command on the machine until it works or time is up. It retries after every error except InvalidArgument,
  * like the real provider (terraform-provider-talos v0.11.0), even after errors that cannot go away.
  */
-export async function untilDone(
+export async function repeatUntilDone(
   tools: Tools,
   call: ResourceCall,
-  what: string,
+  step: string,
   command: MachineCommand,
 ): Promise<RunOutput> {
   const { signal, inputs } = call;
   const end = performance.now() + limitOf(tools, call);
   const seconds = limitOf(tools, call) / 1000;
   const attempt = (): Promise<RunOutput | Error> => {
-    const timeout = Math.max(Math.ceil(end - performance.now()), lastWordsMilliseconds);
+    const timeout = Math.max(Math.ceil(end - performance.now()), lastAttemptMilliseconds);
     return onMachine(tools, call, { ...command, timeout }).catch((error: Error) => error);
   };
-  const isOver = (seen: RunOutput | Error): boolean =>
-    !(seen instanceof Error) ||
+  const isOver = (result: RunOutput | Error): boolean =>
+    !(result instanceof Error) ||
     signal.aborted ||
-    /rpc error: code = InvalidArgument/.test(seen.message);
-  const { seen, holds } = await until({ seconds, every: 500, signal }, attempt, isOver);
-  if (!(seen instanceof Error)) return seen;
-  if (holds) throw seen;
-  const about = `${what} (machine ${String(inputs["node"])}): gave up after ${Math.round(seconds)} s`;
-  throw new Error(`${about}: ${seen.message}`, { cause: seen });
+    /rpc error: code = InvalidArgument/.test(result.message);
+  const { seen: result, holds } = await until({ seconds, every: 500, signal }, attempt, isOver);
+  if (!(result instanceof Error)) return result;
+  if (holds) throw result;
+  const failedStep = `${step} (machine ${String(inputs["node"])}): gave up after ${Math.round(seconds)} s`;
+  throw new Error(`${failedStep}: ${result.message}`, { cause: result });
 }
 
 /**

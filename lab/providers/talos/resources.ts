@@ -12,12 +12,12 @@ import { limit } from "../../session/limit";
 import type { Properties, ResourceCall } from "../provider";
 import { containsUnknown, UNKNOWN } from "../values";
 import { contractOf, knownContract, newestContract } from "./contract";
-import { maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./machine";
+import { maintenanceOf, onMachine, runTalosctl, type Tools, repeatUntilDone } from "./machine";
 
 // Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it
 // as it is.
 
-/** One kind of resource. Its schema marks secret outputs (`hidden` in index.ts). */
+/** One kind of resource. Its schema marks secret outputs (`withSecretOutputs` in index.ts). */
 export interface Resource {
   /** Changed arguments that force a replacement. Default: none. */
   replaces?(olds: Properties, news: Properties): string[];
@@ -36,21 +36,24 @@ const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
  */
 const secrets: Resource = {
   replaces: (olds, news) => {
-    const [was, is] = [olds, news].map(({ talosVersion = defaultTalosVersion }) =>
+    const [oldContract, newContract] = [olds, news].map(({ talosVersion = defaultTalosVersion }) =>
       contractOf(talosVersion),
     );
-    return was && is && semver.lt(is, was) ? ["talosVersion"] : [];
+    return oldContract && newContract && semver.lt(newContract, oldContract)
+      ? ["talosVersion"]
+      : [];
   },
 
   make: async (tools, { id, inputs, oldOutputs, preview, signal }) => {
     const { talosVersion = defaultTalosVersion } = inputs;
-    const { machineSecrets, clientConfiguration } = id === undefined ? await made() : oldOutputs;
+    const { machineSecrets, clientConfiguration } =
+      id === undefined ? await makeSecrets() : oldOutputs;
     return {
       id: "machine_secrets",
       outputs: { talosVersion, machineSecrets, clientConfiguration },
     };
 
-    async function made(): Promise<Properties> {
+    async function makeSecrets(): Promise<Properties> {
       if (preview) return { machineSecrets: UNKNOWN, clientConfiguration: UNKNOWN };
       const args = (): string[] => [
         "gen",
@@ -75,20 +78,21 @@ async function clientOf(
   bundle: string,
   signal: AbortSignal,
 ): Promise<TalosClient["configuration"]> {
-  const any = ["cluster", "https://127.0.0.1:6443"] as const;
-  return talosClientOf(await generated(tools, bundle, [], ...any, "talosconfig", [], signal))
-    .configuration;
+  const unusedNames = ["cluster", "https://127.0.0.1:6443"] as const;
+  return talosClientOf(
+    await generateConfiguration(tools, bundle, [], ...unusedNames, "talosconfig", [], signal),
+  ).configuration;
 }
 
 /** Configuration that `talosctl gen config` makes from a bundle and patches. */
-async function generated(
+async function generateConfiguration(
   tools: Tools,
   bundle: string,
   patches: readonly string[],
   name: string,
   endpoint: string,
   type: "controlplane" | "worker" | "talosconfig",
-  more: readonly string[],
+  options: readonly string[],
   signal: AbortSignal,
 ): Promise<string> {
   const patch = type === "worker" ? "--config-patch-worker" : "--config-patch-control-plane";
@@ -101,8 +105,8 @@ async function generated(
       endpoint,
       "--with-secrets",
       file,
-      ...more,
-      ...files.flatMap((each) => [patch, `@${each}`]),
+      ...options,
+      ...files.flatMap((patchFile) => [patch, `@${patchFile}`]),
       "--output-types",
       type,
       "--output",
@@ -130,7 +134,7 @@ export async function getConfiguration(
   const kubernetesVersion = args["kubernetesVersion"] as string | undefined;
   const patches = (args["configPatches"] as string[] | undefined) ?? [];
   const bundle = bundleOf(machineSecrets as MachineSecrets);
-  const more = [
+  const options = [
     "--talos-version",
     knownContract(talosVersion),
     ...(kubernetesVersion ? ["--kubernetes-version", kubernetesVersion.replace(/^v/, "")] : []),
@@ -141,15 +145,15 @@ export async function getConfiguration(
     `--with-docs=${args["docs"] === true}`,
     `--with-examples=${args["examples"] === true}`,
   ];
-  const names = [String(clusterName), String(clusterEndpoint)] as const;
-  const machineConfiguration = printed(
-    await generated(tools, bundle, patches, ...names, type, more, signal),
+  const clusterNames = [String(clusterName), String(clusterEndpoint)] as const;
+  const machineConfiguration = asPrinted(
+    await generateConfiguration(tools, bundle, patches, ...clusterNames, type, options, signal),
   );
   return { ...args, id: clusterName, talosVersion, machineSecrets, machineConfiguration };
 }
 
 /** talosctl prints the configuration with one additional line end. */
-const printed = (stdout: string): string => `${stdout.trimEnd()}\n`;
+const asPrinted = (stdout: string): string => `${stdout.trimEnd()}\n`;
 
 /**
  * talos_machine_configuration_apply_resource.go: the whole configuration is merged here and sent. The provider never
@@ -184,7 +188,7 @@ const configurationApply: Resource = {
       ],
       signal,
     });
-    const machineConfiguration = printed(stdout);
+    const machineConfiguration = asPrinted(stdout);
     const resolvedApplyMode = await resolveMode(
       tools,
       call,
@@ -202,7 +206,7 @@ const configurationApply: Resource = {
       ];
       const maintenance = await maintenanceOf(tools, call);
       const command = { contents: [machineConfiguration], args, maintenance };
-      await untilDone(tools, call, "applying the configuration", command);
+      await repeatUntilDone(tools, call, "applying the configuration", command);
     }
     const machineConfigurationHash = createHash("sha256")
       .update(machineConfiguration)
@@ -219,7 +223,8 @@ const configurationApply: Resource = {
  * maintenance mode, and none is REBOOT, the first of the enumeration (talos v1.12.6,
  * internal/app/maintenance/server.go, ApplyConfiguration).
  */
-const reboots = /with a reboot|is running in maintenance mode and does not have a config yet/i;
+const rebootAnswers =
+  /with a reboot|is running in maintenance mode and does not have a config yet/i;
 
 /**
  * Resolves `staged_if_needing_reboot` by a dry run on the machine. A stack without an answer gets `auto`, with a
@@ -232,8 +237,9 @@ async function resolveMode(
   configuration: string,
 ): Promise<string> {
   if (mode !== "staged_if_needing_reboot") return mode;
-  const { machineConfiguration: known, resolvedApplyMode: resolved } = call.oldOutputs;
-  if (known === configuration && typeof resolved === "string") return resolved;
+  const { machineConfiguration: previousConfiguration, resolvedApplyMode: resolved } =
+    call.oldOutputs;
+  if (previousConfiguration === configuration && typeof resolved === "string") return resolved;
   const args = ([file = ""]: string[]): string[] => [
     "apply-config",
     "--file",
@@ -250,7 +256,7 @@ async function resolveMode(
       args,
       maintenance,
     });
-    return reboots.test(stdout + stderr) ? "staged" : "auto";
+    return rebootAnswers.test(stdout + stderr) ? "staged" : "auto";
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const node = String(call.inputs["node"]);
@@ -266,7 +272,7 @@ async function resolveMode(
 const bootstrap: Resource = {
   make: async (tools, call) => {
     if (call.id === undefined && !call.preview)
-      await untilDone(tools, call, "bootstrapping etcd", { args: () => ["bootstrap"] });
+      await repeatUntilDone(tools, call, "bootstrapping etcd", { args: () => ["bootstrap"] });
     return { id: "machine_bootstrap", outputs: withEndpoint(call.inputs) };
   },
 };
@@ -278,16 +284,16 @@ const bootstrap: Resource = {
 const kubeconfig: Resource = {
   make: async (tools, call) => {
     const { certificateRenewalDuration = "720h" } = call.inputs;
-    const { id, kubeconfigRaw, kubernetesClientConfiguration } = await known();
+    const { id, kubeconfigRaw, kubernetesClientConfiguration } = await fetchOnce();
     const outputs = { ...withEndpoint(call.inputs), certificateRenewalDuration };
     return { id, outputs: { ...outputs, kubeconfigRaw, kubernetesClientConfiguration } };
 
-    async function known(): Promise<Properties & { id: string }> {
+    async function fetchOnce(): Promise<Properties & { id: string }> {
       if (call.id !== undefined) return { ...call.oldOutputs, id: call.id };
       if (call.preview)
         return { id: "", kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN };
       const args = (): string[] => ["kubeconfig", "-", "--merge=false"];
-      const { stdout } = await untilDone(tools, call, "fetching the kubeconfig", { args });
+      const { stdout } = await repeatUntilDone(tools, call, "fetching the kubeconfig", { args });
       return kubeconfigOutputs(tools.kubeconfig?.(stdout) ?? stdout);
     }
   },
@@ -321,13 +327,13 @@ function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
 const schematic: Resource = {
   make: async (tools, { inputs, preview, signal }) => {
     if (preview) return { id: "", outputs: inputs };
-    const within = limit(30_000, signal);
+    const timeLimit = limit(30_000, signal);
     try {
       const response = await fetch(`${tools.factory}/schematics`, {
         method: "POST",
         body: (inputs["schematic"] as string | undefined) ?? "customization: {}",
         headers: { "Content-Type": "application/yaml" },
-        signal: within.signal,
+        signal: timeLimit.signal,
       });
       if (!response.ok)
         throw new Error(
@@ -335,7 +341,7 @@ const schematic: Resource = {
         );
       return { id: ((await response.json()) as { id: string }).id, outputs: inputs };
     } finally {
-      within.release();
+      timeLimit.release();
     }
   },
 };

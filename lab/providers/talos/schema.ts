@@ -14,12 +14,12 @@ const text = z.union([z.string(), z.number(), z.boolean()]);
 const mapping = orUnknown(z.record(z.string(), z.unknown()));
 /** A duration in Go's notation (terraform-plugin-framework-timeouts v0.7.0, validators.TimeDuration). */
 const duration = orUnknown(
-  z.string().refine((said) => durationValue(said) !== undefined, "is no duration, e.g. 10m"),
+  z.string().refine((value) => durationValue(value) !== undefined, "is no duration, e.g. 10m"),
 );
 
 const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboot"] as const;
 const target = { node: text, endpoint: text.nullish(), clientConfiguration: mapping };
-const limited = (limits: readonly string[]) => ({
+const timeoutsShape = (limits: readonly string[]) => ({
   timeouts: orUnknown(
     z.object(Object.fromEntries(limits.map((limit) => [limit, duration.nullish()]))),
   ).nullish(),
@@ -56,7 +56,7 @@ const byType: Readonly<Record<string, { shape: z.ZodRawShape; limits?: readonly 
 /** Checks a type's arguments. An argument outside of the schema is ignored (pkg/convert/object.go). */
 export function schemaOf(type: string): z.ZodType {
   const { shape = {}, limits = [] } = byType[type] ?? {};
-  return z.looseObject({ ...shape, ...limited(limits), ...notEmulated });
+  return z.looseObject({ ...shape, ...timeoutsShape(limits), ...notEmulated });
 }
 
 /**
@@ -64,10 +64,12 @@ export function schemaOf(type: string): z.ZodType {
  * MarkSchemaSecrets).
  */
 export const withSecrets = ({
-  machineConfigurationInput: hidden,
+  machineConfigurationInput: configuration,
   ...inputs
 }: Properties): Properties =>
-  typeof hidden === "string" ? { ...inputs, machineConfigurationInput: secret(hidden) } : inputs;
+  typeof configuration === "string"
+    ? { ...inputs, machineConfigurationInput: secret(configuration) }
+    : inputs;
 
 /**
  * The bridge compares the given state with the state that it makes from the outputs. In the latter an unset limit is
