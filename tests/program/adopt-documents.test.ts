@@ -5,17 +5,17 @@ import { customizationPath } from "../../components/recipe";
 import { FakeClock, FakeMachine } from "./fakes";
 import { errorMessageOf } from "./setup";
 
-const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
+const configurationText = (machine: object): string => stringify({ version: "v1alpha1", machine });
 const task = {
   machine: "gpu-1",
   address: "10.0.0.1",
-  patches: [text({ kernel: { modules: [{ name: "nvidia" }] } })],
+  patches: [configurationText({ kernel: { modules: [{ name: "nvidia" }] } })],
 };
 
-function setup(live = text({ type: "worker" })) {
+function setupAdopt(configuration = configurationText({ type: "worker" })) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
-  machine.active = machine.persistent = live;
+  machine.active = machine.persistent = configuration;
   const bench: AdoptBench = { machine, clock, report: () => {}, isAwaited: () => true };
   return { machine, bench };
 }
@@ -23,19 +23,22 @@ function setup(live = text({ type: "worker" })) {
 describe("adopt", () => {
   const documents =
     "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n---\napiVersion: v1alpha1\nkind: KubeletConfig\n";
-  const adoptPatch = (patch: string, live = `${text({ type: "worker" })}${documents}`) => {
-    const { machine, bench } = setup(live);
-    return { machine, done: adopt({ ...task, patches: [patch] }, undefined, bench) };
+  const adoptPatch = (
+    patch: string,
+    configuration = `${configurationText({ type: "worker" })}${documents}`,
+  ) => {
+    const { machine, bench } = setupAdopt(configuration);
+    return { machine, adoption: adopt({ ...task, patches: [patch] }, undefined, bench) };
   };
 
   test("refuses a field whose document the machine has, and names both and the form that works", async () => {
-    const { machine, done } = adoptPatch(
-      text({
+    const { machine, adoption } = adoptPatch(
+      configurationText({
         features: { stableHostname: true },
         kubelet: { extraMounts: [{ destination: "/a" }] },
       }),
     );
-    const message = await errorMessageOf(done);
+    const message = await errorMessageOf(adoption);
     expect(message).toContain(
       "machines.gpu-1.patches: with the stack's patches, the machine's configuration has both the document HostnameConfig and the field machine.features.stableHostname; ",
     );
@@ -48,9 +51,9 @@ describe("adopt", () => {
   });
 
   test("refuses a document whose field the machine has, with the opposite remedy", async () => {
-    const live = text({ type: "worker", kubelet: { image: "a" } });
+    const configuration = configurationText({ type: "worker", kubelet: { image: "a" } });
     const message = await errorMessageOf(
-      adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
+      adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", configuration).adoption,
     );
     expect(message).toContain(
       "in the patches, move the settings of KubeletConfig to machine.kubelet.image. Or, in",
@@ -58,44 +61,49 @@ describe("adopt", () => {
   });
 
   test("merges a field of the stack into the machine's document", async () => {
-    const { machine, done } = adoptPatch(text({ kubelet: { extraArgs: { v: "4" } } }));
-    await done;
+    const { machine, adoption } = adoptPatch(
+      configurationText({ kubelet: { extraArgs: { v: "4" } } }),
+    );
+    await adoption;
     expect(machine.calls).toEqual(["stage"]);
   });
 
   test("refuses a machine whose later document would override containerd's part", async () => {
-    const part = (value: string): string => `[debug]\nlevel = "${value}"\n`;
-    const patch = text({
-      files: [{ path: customizationPath, op: "create", content: part("info") }],
+    const partWithLevel = (value: string): string => `[debug]\nlevel = "${value}"\n`;
+    const patch = configurationText({
+      files: [{ path: customizationPath, op: "create", content: partWithLevel("info") }],
     });
     const document = (name: string, value: string): string =>
-      `---\n${stringify({ apiVersion: "v1alpha1", kind: "CRICustomizationConfig", name, content: part(value) })}`;
-    const live = (name: string, value: string): string =>
-      text({ type: "worker" }) + document(name, value);
-    const { machine, done } = adoptPatch(patch, live("zz", "debug"));
-    const message = await errorMessageOf(done);
+      `---\n${stringify({ apiVersion: "v1alpha1", kind: "CRICustomizationConfig", name, content: partWithLevel(value) })}`;
+    const configurationWithDocument = (name: string, value: string): string =>
+      configurationText({ type: "worker" }) + document(name, value);
+    const { machine, adoption } = adoptPatch(patch, configurationWithDocument("zz", "debug"));
+    const message = await errorMessageOf(adoption);
     expect(message).toContain(
       "machines.gpu-1.containerd: the machine's configuration sets debug.level to another value, in its document CRICustomizationConfig zz; Talos merges that document later",
     );
     expect(machine.calls).toEqual([]);
-    await adoptPatch(patch, live("zz", "info")).done; // the document sets the same value
-    await adoptPatch(patch, live("aa", "debug")).done; // the stack's part comes later
+    await adoptPatch(patch, configurationWithDocument("zz", "info")).adoption; // the document sets the same value
+    await adoptPatch(patch, configurationWithDocument("aa", "debug")).adoption; // the stack's part comes later
   });
 
   test("merges a sysctl of the stack into the machine's SysctlConfig, and release restores it", async () => {
     const document = (value: string): string =>
       `---\n${stringify({ apiVersion: "v1alpha1", kind: "SysctlConfig", params: { "vm.swappiness": value, a: "b" } })}`;
-    const live = text({ type: "worker" }) + document("2");
-    const { machine, bench } = setup(live);
-    const sysctl = { ...task, patches: [text({ sysctls: { "vm.swappiness": "1" } })] };
-    const first = await adopt(sysctl, undefined, bench);
-    expect(machine.persistent).toBe(text({ type: "worker" }) + document("1"));
-    await release(sysctl, first, bench);
-    expect(machine.persistent).toBe(live);
+    const configuration = configurationText({ type: "worker" }) + document("2");
+    const { machine, bench } = setupAdopt(configuration);
+    const sysctlTask = {
+      ...task,
+      patches: [configurationText({ sysctls: { "vm.swappiness": "1" } })],
+    };
+    const adoptResult = await adopt(sysctlTask, undefined, bench);
+    expect(machine.persistent).toBe(configurationText({ type: "worker" }) + document("1"));
+    await release(sysctlTask, adoptResult, bench);
+    expect(machine.persistent).toBe(configuration);
   });
 
   test("reports Talos' words if only Talos finds the fault", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     machine.stage = () =>
       Promise.reject(
         new CallError(

@@ -6,101 +6,104 @@ import { mergeConfiguration } from "../../components/recipe/merge";
 import { FakeClock, FakeMachine, schematics } from "./fakes";
 import { errorMessageOf } from "./setup";
 
-const read = (text: string): unknown => (parse(text) as { machine: unknown }).machine;
+const machineSection = (text: string): unknown => (parse(text) as { machine: unknown }).machine;
 const kernel = { modules: [{ name: "nvidia" }] };
 const sysctls = { one: "1" };
-const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
+const configurationText = (machine: object): string => stringify({ version: "v1alpha1", machine });
 
 const task = {
   machine: "gpu-1",
   address: "10.0.0.1",
-  patches: [text({ kernel }), text({ sysctls })],
+  patches: [configurationText({ kernel }), configurationText({ sysctls })],
 };
 
 /** The patches' settings that a machine with the sysctl lacks. */
-const { added } = mergeConfiguration(text({ type: "worker", sysctls }), task.patches);
-const recorded = { added };
+const { added } = mergeConfiguration(configurationText({ type: "worker", sysctls }), task.patches);
 
-function setup(live = text({ type: "worker", sysctls })) {
+function setupAdopt(configuration = configurationText({ type: "worker", sysctls })) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
-  machine.active = machine.persistent = live;
-  const lines: string[] = [];
-  const report = (line: string): void => void lines.push(line);
+  machine.active = machine.persistent = configuration;
+  const logLines: string[] = [];
+  const report = (line: string): void => void logLines.push(line);
   const bench: AdoptBench = { machine, clock, report, isAwaited: () => true };
-  return { clock, machine, lines, bench };
+  return { clock, machine, logLines, bench };
 }
 
 describe("adopt", () => {
   test("stages the missing settings, and its answer records only these", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     const result = await adopt(task, undefined, bench);
-    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
-    expect(read(machine.active)).toEqual({ type: "worker", sysctls });
+    expect(machineSection(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
+    expect(machineSection(machine.active)).toEqual({ type: "worker", sysctls });
     expect(result).toEqual({
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      ...recorded,
+      added,
       changed: true,
     });
   });
 
   test("stages nothing at the next run, and its answer records the same settings", async () => {
-    const { machine, bench } = setup();
-    const first = await adopt(task, undefined, bench);
-    const second = await adopt(task, first, bench);
-    expect(second).toEqual({ ...first, changed: false });
+    const { machine, bench } = setupAdopt();
+    const firstResult = await adopt(task, undefined, bench);
+    const secondResult = await adopt(task, firstResult, bench);
+    expect(secondResult).toEqual({ ...firstResult, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
 
   test("after a kill, the next run still knows which settings the stack added", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     machine.afterCall = () => {
       throw new Error("killed");
     };
     await expect(adopt(task, undefined, bench)).rejects.toThrow("killed");
     const result = await adopt(task, undefined, bench);
-    expect(result).toMatchObject({ ...recorded, changed: false });
+    expect(result).toMatchObject({ added, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
 
   test("after an edit whose answer was lost, another edit is no conflict", async () => {
-    const { machine, bench } = setup(text({ type: "worker" }));
-    const part = (content: string): string =>
+    const { machine, bench } = setupAdopt(configurationText({ type: "worker" }));
+    const customizationFile = (content: string): string =>
       `machine:\n  files:\n    - path: /etc/cri/conf.d/20-customization.part\n      op: create\n      permissions: 0o644\n      content: "${content}"\n`;
-    const edit = (content: string, previous: AdoptResult | undefined): Promise<AdoptResult> =>
-      adopt({ ...task, patches: [part(content)] }, previous, bench);
-    const first = await edit("a", undefined);
+    const adoptPart = (content: string, previous: AdoptResult | undefined): Promise<AdoptResult> =>
+      adopt({ ...task, patches: [customizationFile(content)] }, previous, bench);
+    const firstResult = await adoptPart("a", undefined);
     machine.active = machine.persistent; // it boots
-    await edit("b", first); // the configuration is staged, and the answer is lost
-    const second = await edit("b", first);
-    const third = await edit("c", second);
+    await adoptPart("b", firstResult); // the configuration is staged, and the answer is lost
+    const secondResult = await adoptPart("b", firstResult);
+    const thirdResult = await adoptPart("c", secondResult);
     expect(machine.persistent).toContain("content: c");
-    await release(task, third, bench);
+    await release(task, thirdResult, bench);
     expect(machine.persistent).not.toContain("conf.d");
   });
 
   test("restores the previous configuration if Pulumi has ended and cannot get the answer", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     // Released without a reboot: the stack's settings are still active, but no longer staged.
-    machine.active = text({ type: "worker", kernel });
-    machine.persistent = text({ type: "worker" });
+    machine.active = configurationText({ type: "worker", kernel });
+    machine.persistent = configurationText({ type: "worker" });
     await expect(adopt(task, undefined, { ...bench, isAwaited: () => false })).rejects.toThrow(
       "Pulumi no longer runs",
     );
-    expect(read(machine.persistent)).toEqual({ type: "worker" });
+    expect(machineSection(machine.persistent)).toEqual({ type: "worker" });
     const result = await adopt(task, undefined, bench);
-    expect(result.added).toEqual(mergeConfiguration(text({ type: "worker" }), task.patches).added);
+    expect(result.added).toEqual(
+      mergeConfiguration(configurationText({ type: "worker" }), task.patches).added,
+    );
   });
 
   test("removes settings that the stack no longer lists", async () => {
-    const { machine, bench } = setup();
-    const first = await adopt(task, undefined, bench);
-    await adopt({ ...task, patches: [text({ sysctls })] }, first, bench);
-    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls });
+    const { machine, bench } = setupAdopt();
+    const firstResult = await adopt(task, undefined, bench);
+    await adopt({ ...task, patches: [configurationText({ sysctls })] }, firstResult, bench);
+    expect(machineSection(machine.persistent)).toEqual({ type: "worker", sysctls });
   });
 
   test("reports all conflicts in one error and stages nothing", async () => {
-    const { machine, bench } = setup(text({ type: "worker", kernel: "theirs", sysctls: "theirs" }));
+    const { machine, bench } = setupAdopt(
+      configurationText({ type: "worker", kernel: "theirs", sysctls: "theirs" }),
+    );
     await expect(adopt(task, undefined, bench)).rejects.toThrow(
       /^machine\.kernel: .* has a value here, .*\nmachine\.sysctls: .* has a value here, /,
     );
@@ -110,25 +113,25 @@ describe("adopt", () => {
   test.each(["adopt", "release"])(
     "%s keeps a change that another tool applies between reading and staging",
     async (verb) => {
-      const { machine, bench, lines } = setup();
-      const first = verb === "release" ? await adopt(task, undefined, bench) : undefined;
+      const { machine, bench, logLines } = setupAdopt();
+      const firstResult = verb === "release" ? await adopt(task, undefined, bench) : undefined;
       const { configurations } = machine;
-      let asked = 0;
+      let requestCount = 0;
       machine.configurations = async () => {
-        if (++asked === 2) machine.persistent += "  theirs: yes\n";
+        if (++requestCount === 2) machine.persistent += "  theirs: yes\n";
         return configurations.call(machine);
       };
-      await (verb === "adopt" ? adopt(task, undefined, bench) : release(task, first, bench));
-      expect(read(machine.persistent)).toMatchObject({ theirs: "yes" });
+      await (verb === "adopt" ? adopt(task, undefined, bench) : release(task, firstResult, bench));
+      expect(machineSection(machine.persistent)).toMatchObject({ theirs: "yes" });
       expect(machine.persistent.includes("nvidia")).toBe(verb === "adopt");
-      expect(lines).toContainEqual(
+      expect(logLines).toContainEqual(
         expect.stringContaining("another tool changed the configuration of gpu-1"),
       );
     },
   );
 
   test("fails and stages nothing if the configuration keeps changing", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     const { configurations } = machine;
     machine.configurations = async () => {
       machine.persistent += `  theirs${machine.persistent.length}: ${machine.persistent.length}\n`;
@@ -141,14 +144,14 @@ describe("adopt", () => {
   });
 
   test("keeps what another tool has staged", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     machine.persistent += "  theirs: yes\n";
     await adopt(task, undefined, bench);
-    expect(read(machine.persistent)).toMatchObject({ theirs: "yes", kernel });
+    expect(machineSection(machine.persistent)).toMatchObject({ theirs: "yes", kernel });
   });
 
   test("refuses a machine that has no configuration", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     jest.spyOn(machine, "configurations").mockResolvedValue({});
     await expect(adopt(task, undefined, bench)).rejects.toThrow("machines.gpu-1.configuration");
   });
@@ -156,42 +159,46 @@ describe("adopt", () => {
 
 describe("release", () => {
   test("removes only the settings that the stack added, without a reboot", async () => {
-    const { machine, lines, bench } = setup();
-    const added = await adopt(task, undefined, bench);
+    const { machine, logLines, bench } = setupAdopt();
+    const adoptResult = await adopt(task, undefined, bench);
     machine.persistent += "  theirs: later\n";
-    expect(await release(task, added, bench)).toEqual({ changed: true });
-    expect(lines.filter((line) => line.includes("stay"))).toEqual([]);
-    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, theirs: "later" });
+    expect(await release(task, adoptResult, bench)).toEqual({ changed: true });
+    expect(logLines.filter((line) => line.includes("stay"))).toEqual([]);
+    expect(machineSection(machine.persistent)).toEqual({
+      type: "worker",
+      sysctls,
+      theirs: "later",
+    });
     expect(machine.calls).toEqual(["stage", "stage"]);
     expect(machine.bootCount).toBe(1);
   });
 
   test("keeps the kernel modules if services of the image wait for the driver, and reports that", async () => {
-    const { machine, lines, bench } = setup(text({ type: "worker" }));
-    const added = await adopt(task, undefined, bench);
+    const { machine, logLines, bench } = setupAdopt(configurationText({ type: "worker" }));
+    const adoptResult = await adopt(task, undefined, bench);
     machine.schematicId = schematics.gpu;
-    expect(await release(task, added, bench)).toEqual({ changed: true });
-    expect(read(machine.persistent)).toEqual({ type: "worker", kernel });
-    expect(lines).toContainEqual(
+    expect(await release(task, adoptResult, bench)).toEqual({ changed: true });
+    expect(machineSection(machine.persistent)).toEqual({ type: "worker", kernel });
+    expect(logLines).toContainEqual(
       expect.stringMatching(/^release: the kernel modules stay in the configuration/),
     );
   });
 
   test("does nothing without a record of added settings", async () => {
-    const { machine, bench } = setup();
+    const { machine, bench } = setupAdopt();
     expect(await release(task, undefined, bench)).toEqual({ changed: false });
     expect(machine.calls).toEqual([]);
   });
 
   describe("of a machine that leaves the stack", () => {
-    const added: AdoptResult = { hash: "", ...recorded, changed: true };
+    const adoptResult: AdoptResult = { hash: "", added, changed: true };
 
     test("waits for a machine that does not answer for a while", async () => {
-      const { clock, machine, bench } = setup(text({ type: "worker", kernel }));
+      const { clock, machine, bench } = setupAdopt(configurationText({ type: "worker", kernel }));
       machine.down = true;
       clock.after(60, () => (machine.down = false));
-      expect(await release(task, added, bench)).toEqual({ changed: true });
-      expect(read(machine.persistent)).toEqual({ type: "worker" });
+      expect(await release(task, adoptResult, bench)).toEqual({ changed: true });
+      expect(machineSection(machine.persistent)).toEqual({ type: "worker" });
     });
 
     test.each<[string, (machine: FakeMachine) => void, string, number]>([
@@ -204,36 +211,36 @@ describe("release", () => {
       [
         "that was wiped, or is in another cluster",
         (machine) => {
-          const stranger = new CallError(
+          const certificateError = new CallError(
             "refused",
             "talosctl get failed: x509: certificate signed by unknown authority",
           );
-          jest.spyOn(machine, "configurations").mockRejectedValue(stranger);
+          jest.spyOn(machine, "configurations").mockRejectedValue(certificateError);
         },
         "the request to the machine at 10.0.0.1 failed: talosctl get failed: x509: certificate signed by unknown authority",
         0,
       ],
     ])(
       "if the machine %s, the message explains how the stack forgets it",
-      async (_, spoil, problem, milliseconds) => {
-        const { clock, machine, bench } = setup();
-        spoil(machine);
-        const message = await errorMessageOf(release(task, added, bench));
-        const ways = [
+      async (_, breakMachine, problem, milliseconds) => {
+        const { clock, machine, bench } = setupAdopt();
+        breakMachine(machine);
+        const message = await errorMessageOf(release(task, adoptResult, bench));
+        const remedies = [
           "make sure that it answers",
           "`pulumi stack --show-urns`",
           "`pulumi state delete 'URN'`",
         ];
-        for (const part of [`machines.gpu-1: ${problem}; `, ...ways])
+        for (const part of [`machines.gpu-1: ${problem}; `, ...remedies])
           expect(message).toContain(part);
         expect(clock.now()).toBe(milliseconds);
       },
     );
 
     test("changes nothing on a machine without a configuration", async () => {
-      const { machine, bench } = setup();
+      const { machine, bench } = setupAdopt();
       jest.spyOn(machine, "configurations").mockResolvedValue({});
-      expect(await release(task, added, bench)).toEqual({ changed: false });
+      expect(await release(task, adoptResult, bench)).toEqual({ changed: false });
       expect(machine.calls).toEqual([]);
     });
   });

@@ -14,13 +14,13 @@ const talosctl = path.join(folder, "talosctl");
 beforeAll(async () => {
   const esbuild = path.join(root, "node_modules/.bin/esbuild");
   await bundle(folder, ["program"]);
-  const double = [
+  const esbuildArgs = [
     path.join(__dirname, "talosctl-double.ts"),
     "--platform=node",
     "--format=cjs",
     "--log-level=warning",
   ];
-  execFileSync(esbuild, [...double, `--outfile=${talosctl}`]);
+  execFileSync(esbuild, [...esbuildArgs, `--outfile=${talosctl}`]);
   fs.chmodSync(talosctl, 0o755);
   fs.writeFileSync(
     path.join(folder, "configuration"),
@@ -33,10 +33,10 @@ beforeEach(() => fs.rmSync(path.join(folder, "calls"), { force: true }));
 function run(
   verb: string,
   input: object,
-  more: NodeJS.ProcessEnv,
+  environment: NodeJS.ProcessEnv,
 ): { code: number | null; stdout: string; stderr: string } {
-  const given = { TALOS_GPU_TALOSCTL: talosctl, TALOS_GPU_TALOSCONFIG: talosconfig };
-  const env = { PATH: process.env["PATH"], TMPDIR: folder, ...given, ...more };
+  const credentials = { TALOS_GPU_TALOSCTL: talosctl, TALOS_GPU_TALOSCONFIG: talosconfig };
+  const env = { PATH: process.env["PATH"], TMPDIR: folder, ...credentials, ...environment };
   const program = path.join(folder, "program.js");
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, verb], {
     env,
@@ -46,7 +46,7 @@ function run(
   return { code: status, stdout, stderr };
 }
 
-const wanted = createUpgradeTask({ modules: ["nvidia"] });
+const upgradeTask = createUpgradeTask({ modules: ["nvidia"] });
 const adoption = {
   machine: "gpu-1",
   address: "10.0.0.1",
@@ -54,40 +54,43 @@ const adoption = {
 };
 
 describe("unusable credentials are reported with field, reason and remedy", () => {
-  const ownTalosconfig = path.join(folder, "own-talosconfig");
-  const noContext = path.join(folder, "no-context");
+  const usersTalosconfig = path.join(folder, "own-talosconfig");
+  const talosconfigWithoutContext = path.join(folder, "no-context");
   beforeAll(() => {
-    fs.writeFileSync(ownTalosconfig, talosconfig);
-    fs.writeFileSync(noContext, "context: home\ncontexts: { lab: {}, other: {} }\n");
+    fs.writeFileSync(usersTalosconfig, talosconfig);
+    fs.writeFileSync(
+      talosconfigWithoutContext,
+      "context: home\ncontexts: { lab: {}, other: {} }\n",
+    );
   });
 
   test.each<[string, string, object, NodeJS.ProcessEnv, RegExp]>([
     [
       "a KUBECONFIG whose file does not exist",
       "upgrade",
-      wanted,
+      upgradeTask,
       { KUBECONFIG: "/nowhere/config" },
       /^kubeconfig: a file listed in KUBECONFIG cannot be read \(ENOENT: there is no file \/nowhere\/config\); .+; correct KUBECONFIG/,
     ],
     [
       "a KUBECONFIG of several files that do not exist",
       "upgrade",
-      wanted,
+      upgradeTask,
       { KUBECONFIG: ["/nowhere/a", "/nowhere/b"].join(path.delimiter) },
       /^kubeconfig: a file listed in KUBECONFIG cannot be read \(ENOENT: none of these files exists: \/nowhere\/a, \/nowhere\/b\)/,
     ],
     [
       "an empty kubeconfig of the stack, despite a KUBECONFIG in the environment,",
       "upgrade",
-      wanted,
-      { TALOS_GPU_KUBECONFIG: "", KUBECONFIG: ownTalosconfig },
+      upgradeTask,
+      { TALOS_GPU_KUBECONFIG: "", KUBECONFIG: usersTalosconfig },
       /^kubeconfig: is empty; .+another cluster; /,
     ],
     [
       "an empty talosconfig of the stack, despite a TALOSCONFIG in the environment,",
       "adopt",
       adoption,
-      { TALOS_GPU_TALOSCONFIG: "", TALOSCONFIG: ownTalosconfig },
+      { TALOS_GPU_TALOSCONFIG: "", TALOSCONFIG: usersTalosconfig },
       /^talosconfig: is empty; /,
     ],
     [
@@ -101,7 +104,7 @@ describe("unusable credentials are reported with field, reason and remedy", () =
       "a talosconfig that lacks its current context",
       "adopt",
       adoption,
-      { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: noContext },
+      { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: talosconfigWithoutContext },
       /^talosconfig: the file in TALOSCONFIG \(.*no-context\): its current context "home" is not among its contexts: it has lab, other; .+; choose a context/,
     ],
     [
@@ -120,7 +123,8 @@ describe("unusable credentials are reported with field, reason and remedy", () =
     ],
   ])("%s ends the program", (_, verb, input, env, message) => {
     const { code, stdout, stderr } = run(verb, input, env);
-    expect([code, stdout]).toEqual([1, ""]);
+    expect(code).toBe(1);
+    expect(stdout).toBe("");
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/^\s+at /m);
     expect(fs.existsSync(path.join(folder, "calls"))).toBe(false);

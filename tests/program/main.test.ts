@@ -21,13 +21,13 @@ const KEY = "bG9uZy1zZWNyZXQ";
 beforeAll(async () => {
   const esbuild = path.join(root, "node_modules/.bin/esbuild");
   await bundle(folder, ["program"]);
-  const double = [
+  const esbuildArgs = [
     path.join(__dirname, "talosctl-double.ts"),
     "--platform=node",
     "--format=cjs",
     "--log-level=warning",
   ];
-  execFileSync(esbuild, [...double, `--outfile=${path.join(folder, "talosctl")}`]);
+  execFileSync(esbuild, [...esbuildArgs, `--outfile=${path.join(folder, "talosctl")}`]);
   fs.chmodSync(path.join(folder, "talosctl"), 0o755);
   fs.mkdirSync(temporary);
 });
@@ -40,13 +40,13 @@ beforeEach(() => {
   );
 });
 
-interface Ended {
+interface Result {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-const outside = () => ({
+const baseEnvironment = () => ({
   PATH: process.env["PATH"],
   TMPDIR: temporary,
   TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
@@ -57,19 +57,19 @@ function start(
   verb: string,
   input: object,
   env: NodeJS.ProcessEnv = {},
-): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [program, verb], { env: { ...outside(), ...env } });
-  const out = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
+): { child: ChildProcess; result: Promise<Result> } {
+  const child = spawn(process.execPath, [program, verb], { env: { ...baseEnvironment(), ...env } });
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
   child.stdin.end(JSON.stringify(input));
   return {
     child,
-    ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, ...out }))),
+    result: new Promise((resolve) => child.on("close", (code) => resolve({ code, ...output }))),
   };
 }
-const run = (verb: string, input: object, env?: NodeJS.ProcessEnv): Promise<Ended> =>
-  start(verb, input, env).ended;
+const run = (verb: string, input: object, env?: NodeJS.ProcessEnv): Promise<Result> =>
+  start(verb, input, env).result;
 
 /** Calls whose lines are complete: a test may look while talosctl still writes. */
 const calls = (): Record<string, any>[] =>
@@ -78,7 +78,7 @@ const calls = (): Record<string, any>[] =>
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Record<string, any>);
-const wanted = createUpgradeTask({ modules: ["nvidia"] });
+const upgradeTask = createUpgradeTask({ modules: ["nvidia"] });
 const adoption = {
   machine: "gpu-1",
   address: "10.0.0.1",
@@ -96,11 +96,11 @@ test("the program's bundle lacks the Kubernetes client's generated classes, whic
 });
 
 test("a machine that agrees with the stack gets one line and no change", async () => {
-  const { code, stdout, stderr } = await run("upgrade", wanted);
-  expect([code, stderr.split("\n").at(-2)]).toEqual([
-    0,
+  const { code, stdout, stderr } = await run("upgrade", upgradeTask);
+  expect(code).toBe(0);
+  expect(stderr.split("\n").at(-2)).toBe(
     "gpu-1: equal: the machine runs the wanted image and configuration, nothing to do",
-  ]);
+  );
   expect(upgradeResult.parse(JSON.parse(stdout))).toMatchObject({
     schematicId: schematics.gpu,
     driverVersion: "570.211.01",
@@ -120,16 +120,18 @@ test("no line of the program is longer than the 64 KiB that Pulumi reads", async
 
 test("control characters and line breaks in names are escaped in the program's lines", async () => {
   const machine = `gpu-1${hostileName}`;
-  const done = await run("adopt", { ...adoption, machine });
-  expect(done.stderr).toContain("error::forged");
-  expect([done.code, unsafeParts(done.stderr)]).toEqual([0, []]);
+  const succeeded = await run("adopt", { ...adoption, machine });
+  expect(succeeded.stderr).toContain("error::forged");
+  expect(succeeded.code).toBe(0);
+  expect(unsafeParts(succeeded.stderr)).toEqual([]);
   const failed = await run(`${hostileName}\u202e`, {});
-  expect([failed.code, unsafeParts(failed.stderr)]).toEqual([1, []]);
+  expect(failed.code).toBe(1);
+  expect(unsafeParts(failed.stderr)).toEqual([]);
 });
 
 test.each(["pulumi", "plugin", "shell"] as const)(
   "if %s is killed before the machine changes, the program ends and removes its files",
-  async (which) => {
+  async (killedProcess) => {
     fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine does not answer, so each call lasts half a minute
     const pulumi = path.join(folder, "pulumi");
     fs.rmSync(pulumi, { force: true });
@@ -144,7 +146,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
       const plugin = spawn(${JSON.stringify(process.execPath)}, ["-e", process.env.PLUGIN], { stdio: "inherit" });
       console.log(JSON.stringify({ pulumi: process.pid, plugin: plugin.pid }));`;
     const child = spawn(pulumi, ["-e", engine], {
-      env: { ...outside(), TASK: JSON.stringify(wanted), PLUGIN: plugin },
+      env: { ...baseEnvironment(), TASK: JSON.stringify(upgradeTask), PLUGIN: plugin },
     });
     const pids: Partial<Record<"pulumi" | "plugin" | "shell" | "program", number>> = {};
     for await (const line of readline.createInterface({ input: child.stdout })) {
@@ -153,7 +155,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
     }
     await new Promise((resolve) => child.stderr.once("data", resolve)); // it has begun
     expect(isRunning(pids.program!)).toBe(true);
-    process.kill(pids[which]!, "SIGKILL");
+    process.kill(pids[killedProcess]!, "SIGKILL");
     while (isRunning(pids.program!)) await new Promise((resolve) => setTimeout(resolve, 100)); // ends with the test at the latest
     expect(fs.readdirSync(temporary)).toEqual([]);
     child.kill("SIGKILL");
@@ -161,7 +163,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
 );
 
 test("talosctl gets its credentials only through a file that no other user can read, and that is deleted", async () => {
-  await run("upgrade", wanted);
+  await run("upgrade", upgradeTask);
   for (const call of calls()) {
     expect(call).toMatchObject({ talosconfig, talosconfigMode: "600", secretsInEnvironment: [] });
     expect(call["args"].join(" ")).not.toContain(KEY);
@@ -172,15 +174,15 @@ test("talosctl gets its credentials only through a file that no other user can r
 test("the verbs adopt and release work through files that no other user can read", async () => {
   const configuration = (): unknown =>
     parse(fs.readFileSync(path.join(folder, "configuration"), "utf8").split("---")[0]!);
-  const before = configuration();
+  const configurationBefore = configuration();
   const first = await run("adopt", adoption);
   expect(first.code).toBe(0);
   expect(adoptResult.parse(JSON.parse(first.stdout)).changed).toBe(true);
   expect(configuration()).toMatchObject({ machine: { kernel: { modules: [{ name: "nvidia" }] } } });
-  const handed = calls().find((call) => call["handed"] !== undefined)!;
-  expect(handed).toMatchObject({ handedMode: "600" });
-  expect(handed["args"]).toEqual(expect.arrayContaining(["apply-config", "--mode", "staged"]));
-  expect(handed["handed"]).toContain("kind: VolumeConfig");
+  const applyCall = calls().find((call) => call["appliedConfiguration"] !== undefined)!;
+  expect(applyCall).toMatchObject({ appliedConfigurationMode: "600" });
+  expect(applyCall["args"]).toEqual(expect.arrayContaining(["apply-config", "--mode", "staged"]));
+  expect(applyCall["appliedConfiguration"]).toContain("kind: VolumeConfig");
 
   const second = await run("adopt", adoption, { PULUMI_COMMAND_STDOUT: first.stdout });
   expect(JSON.parse(second.stdout)).toMatchObject({
@@ -190,9 +192,9 @@ test("the verbs adopt and release work through files that no other user can read
 
   expect((await run("release", adoption, { PULUMI_COMMAND_STDOUT: second.stdout })).code).toBe(0);
   // The image's services wait for the driver at every boot.
-  const { machine } = before as { machine: object };
+  const { machine } = configurationBefore as { machine: object };
   expect(configuration()).toEqual({
-    ...(before as object),
+    ...(configurationBefore as object),
     machine: { ...machine, kernel: { modules: [{ name: "nvidia" }] } },
   });
   expect(calls().some((call) => ["reboot", "upgrade"].includes(call["args"][0]))).toBe(false);
@@ -201,8 +203,9 @@ test("the verbs adopt and release work through files that no other user can read
 
 test("credentials in talosctl's output are redacted", async () => {
   fs.writeFileSync(path.join(folder, "mode"), "leak");
-  const { code, stdout, stderr } = await run("upgrade", wanted);
-  expect([code, stdout]).toEqual([1, ""]);
+  const { code, stdout, stderr } = await run("upgrade", upgradeTask);
+  expect(code).toBe(1);
+  expect(stdout).toBe("");
   expect(stderr).toContain("machines.gpu-1: talosctl get failed (exit 1): ");
   expect(stderr).toContain("[redacted]");
   expect(stderr).not.toContain(KEY);
@@ -226,32 +229,32 @@ test.each([
   "a program that is ended by %s leaves no file and no child process",
   async (signal, code) => {
     fs.writeFileSync(path.join(folder, "mode"), "hang");
-    const { child, ended } = start("upgrade", wanted);
-    const hanging = await hangingTalosctl();
-    expect(isRunning(hanging)).toBe(true);
+    const { child, result } = start("upgrade", upgradeTask);
+    const hangingPid = await hangingTalosctl();
+    expect(isRunning(hangingPid)).toBe(true);
     child.kill(signal);
-    expect((await ended).code).toBe(code);
+    expect((await result).code).toBe(code);
     expect(fs.readdirSync(temporary)).toEqual([]);
-    await waitUntilEnded([hanging]);
+    await waitUntilEnded([hangingPid]);
   },
 );
 
 test("the next run removes the files of a program that was killed by SIGKILL", async () => {
   fs.writeFileSync(path.join(folder, "mode"), "hang");
-  const { child, ended } = start("upgrade", wanted);
+  const { child, result } = start("upgrade", upgradeTask);
   const hanging = await hangingTalosctl();
   child.kill("SIGKILL");
   process.kill(hanging, "SIGKILL");
-  await ended;
+  await result;
   expect(fs.readdirSync(temporary)).toHaveLength(1);
   fs.rmSync(path.join(folder, "mode"));
-  await run("upgrade", wanted);
+  await run("upgrade", upgradeTask);
   expect(fs.readdirSync(temporary)).toEqual([]);
 });
 
 test("a failure of a verb for several machines is not attributed to the first machine", async () => {
-  const { machine, address, talosVersion, schematicId, installerImage, image } = wanted;
-  const asked = {
+  const { machine, address, talosVersion, schematicId, installerImage, image } = upgradeTask;
+  const taskMachine = {
     machine,
     address,
     talosVersion,
@@ -262,7 +265,7 @@ test("a failure of a verb for several machines is not attributed to the first ma
     gpu: true,
     wanted: "1",
   };
-  const nothing = {
+  const emptyTask = {
     omni: [],
     installers: [],
     namespaces: [],
@@ -272,17 +275,22 @@ test("a failure of a verb for several machines is not attributed to the first ma
     limit: "1s",
   };
   const chart = { name: "gpu-operator", version: "v25.10.1", repository: "https://charts.example" };
-  const input = { ...nothing, machines: [asked], chart, mark: { annotation: "a", ours: "b" } };
+  const input = {
+    ...emptyTask,
+    machines: [taskMachine],
+    chart,
+    mark: { annotation: "a", ours: "b" },
+  };
   const { stderr } = await run("preflight", input, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
   expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl does not exist/m);
 });
 
 test("a missing talosctl, an unknown verb and an invalid task are reported", async () => {
   expect(
-    (await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr,
+    (await run("upgrade", upgradeTask, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr,
   ).toContain("install talosctl of the machine's minor release");
-  expect((await run("destroy", wanted)).stderr).toContain(
+  expect((await run("destroy", upgradeTask)).stderr).toContain(
     'verb "destroy" is not one of preflight, upgrade, adopt',
   );
-  expect((await run("upgrade", { ...wanted, role: "king" })).stderr).toContain("role");
+  expect((await run("upgrade", { ...upgradeTask, role: "king" })).stderr).toContain("role");
 });

@@ -8,14 +8,14 @@ import {
 } from "../../components/program/orphan";
 
 /** Processes, each the parent of the next. */
-const chain = (...names: string[]): Look => {
-  const all = names.map((name, index): Ancestor => ({
+const processChain = (...names: string[]): Look => {
+  const processes = names.map((name, index): Ancestor => ({
     pid: 100 + index,
     name,
     parent: 101 + index,
     started: "5",
   }));
-  return (pid) => all.find((one) => one.pid === pid);
+  return (pid) => processes.find((process) => process.pid === pid);
 };
 const names = (ancestors: Ancestor[]): string[] => ancestors.map(({ name }) => name);
 
@@ -41,31 +41,35 @@ test.each<[string, string[], string[]]>([
     ["a", "b", "c", "d", "e", "f", "pulumi"],
     [],
   ],
-])("the program watches %s", (_, above, watched) =>
-  expect(names(upToPulumi(100, chain(...above)))).toEqual(watched),
+])("the program watches %s", (_, namesOfAncestors, expectedNames) =>
+  expect(names(upToPulumi(100, processChain(...namesOfAncestors)))).toEqual(expectedNames),
 );
 
 test("the program is an orphan if an ancestor has ended or its process ID has been reused", () => {
-  const look = chain("sh", "pulumi-resource", "pulumi");
-  const all = upToPulumi(100, look);
-  expect(isOrphaned(all, look)).toBe(false);
-  expect(isOrphaned(all, (pid) => (pid === 102 ? undefined : look(pid)))).toBe(true);
+  const findProcess = processChain("sh", "pulumi-resource", "pulumi");
+  const ancestors = upToPulumi(100, findProcess);
+  expect(isOrphaned(ancestors, findProcess)).toBe(false);
+  expect(isOrphaned(ancestors, (pid) => (pid === 102 ? undefined : findProcess(pid)))).toBe(true);
   expect(
-    isOrphaned(all, (pid) => (pid === 102 ? { ...look(pid)!, started: "9" } : look(pid))),
+    isOrphaned(ancestors, (pid) =>
+      pid === 102 ? { ...findProcess(pid)!, started: "9" } : findProcess(pid),
+    ),
   ).toBe(true);
-  expect(isOrphaned([], look)).toBe(false);
+  expect(isOrphaned([], findProcess)).toBe(false);
 });
 
-const unknown = 2 ** 22 + 1; // larger than any process id of Linux
+const unusedPid = 2 ** 22 + 1; // larger than any process id of Linux
 
 test.each([
   ["this process", process.pid],
   ["its parent", process.ppid],
-  ["a process that does not exist", unknown],
+  ["a process that does not exist", unusedPid],
 ])("ps and /proc report the same parent for %s", (_, pid) => {
   const { started, ...byPs } = lookByPs(pid) ?? {};
   const { started: _started, ...inProc } = lookInProc(pid) ?? {};
   expect(byPs).toEqual(inProc);
-  expect(started).toEqual(pid === unknown ? undefined : expect.stringMatching(/^\w+ \w+ .*\d{4}$/));
+  expect(started).toEqual(
+    pid === unusedPid ? undefined : expect.stringMatching(/^\w+ \w+ .*\d{4}$/),
+  );
   expect(lookByPs(pid)?.started).toBe(started);
 });

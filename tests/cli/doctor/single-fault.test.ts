@@ -120,7 +120,7 @@ const talosctlOutputs: Record<string, string> = {
 
 /** The doctor's report, and the calls that it made. */
 async function examineCluster(
-  failing?: { at: number; fault: Fault },
+  failing?: { index: number; fault: Fault },
   stackPlan?: Plan,
 ): Promise<{ report: DoctorReport; calls: string[] }> {
   const calls = new Calls(new FakeClock(), failing);
@@ -135,18 +135,21 @@ async function examineCluster(
       Object.entries(talosctlOutputs).find(([prefix]) => command.startsWith(prefix)) ?? [];
     if (output === undefined)
       throw new Error(`talosctl ${command}: this test has no output for it`);
-    return calls.meet(
+    return calls.makeCall(
       `talosctl ${command}`,
       () => Promise.resolve(output),
-      ({ says }) => {
-        throw new CallError(classify(says), `talosctl ${args[0]} failed (exit 1): ${says}`);
+      ({ talosError }) => {
+        throw new CallError(
+          classify(talosError),
+          `talosctl ${args[0]} failed (exit 1): ${talosError}`,
+        );
       },
     );
   });
   try {
     const machines = { talosctl: "talosctl", talosconfig: "/nowhere", secrets: [] };
     const report = await examine({ kubeconfig, machines, leftOut: [] }, stackPlan, 10_000);
-    return { report, calls: calls.made };
+    return { report, calls: calls.callNames };
   } finally {
     for (const spy of [send, run]) spy.mockRestore();
   }
@@ -211,7 +214,7 @@ test.each(cases)(
     for (const [index, call] of faultless.calls.entries()) {
       // Node.js does not distinguish a log that is cut off from a connection that was reset.
       if (call.endsWith("/log") && fault.name === "cut off") continue;
-      const { report } = await examineCluster({ at: index, fault }, planned);
+      const { report } = await examineCluster({ index, fault }, planned);
       if (JSON.stringify(report) === JSON.stringify(faultless.report)) continue;
       changedReports += 1;
       expect({ call, unseen: report.unseen }).toEqual({

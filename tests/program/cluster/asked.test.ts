@@ -4,12 +4,13 @@ import type { Kubeconfig } from "../../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 
 /**
- * A cluster with these answers by path. Any other path is not found. A text is sent as it is, which is not JSON.
+ * A cluster that gives these answers, by path. Other paths are not found. A number is a status code. A text is sent
+ * as it is, without JSON.
  */
-async function clusterOf(answers: Record<string, object | string | number>) {
-  const asked: string[] = [];
+async function createCluster(answers: Record<string, object | string | number>) {
+  const requestedUrls: string[] = [];
   const server = http.createServer(({ url = "" }, response) => {
-    asked.push(decodeURIComponent(url));
+    requestedUrls.push(decodeURIComponent(url));
     const answer = answers[url.split("?")[0]!] ?? 404;
     response.writeHead(typeof answer === "number" ? answer : 200, {
       "content-type": "application/json",
@@ -31,12 +32,16 @@ async function clusterOf(answers: Record<string, object | string | number>) {
     }),
     getCurrentUser: () => null,
   };
-  return { cluster: new KubernetesCluster(kubeconfig, []), asked, close: () => server.close() };
+  return {
+    cluster: new KubernetesCluster(kubeconfig, []),
+    requestedUrls,
+    close: () => server.close(),
+  };
 }
 
-const sets = "/apis/apps/v1/daemonsets";
+const daemonSets = "/apis/apps/v1/daemonsets";
 const deployments = "/apis/apps/v1/deployments";
-const policies = "/apis/nvidia.com/v1/clusterpolicies";
+const clusterPolicies = "/apis/nvidia.com/v1/clusterpolicies";
 const plugin = {
   metadata: { namespace: "gpu", name: "nvdp", labels: { "helm.toolkit.fluxcd.io/name": "nvdp" } },
   spec: {
@@ -47,8 +52,8 @@ const plugin = {
 };
 
 test("a GPU provider is found in a list of DaemonSets, whose items have no kind", async () => {
-  const { cluster, close } = await clusterOf({
-    [sets]: { items: [plugin] },
+  const { cluster, close } = await createCluster({
+    [daemonSets]: { items: [plugin] },
     [deployments]: { items: null },
   });
   const { offers, withoutPlugin } = await cluster.gpuOffers();
@@ -72,10 +77,10 @@ test.each([
 ])(
   "with the ClusterPolicies %j, the operator runs without its plugin: %j",
   async (items, withoutPlugin) => {
-    const { cluster, close } = await clusterOf({
-      [sets]: { items: [] },
+    const { cluster, close } = await createCluster({
+      [daemonSets]: { items: [] },
       [deployments]: { items: [] },
-      [policies]: { items },
+      [clusterPolicies]: { items },
     });
     expect(await cluster.gpuOffers()).toEqual({ offers: [], withoutPlugin });
     close();
@@ -83,7 +88,10 @@ test.each([
 );
 
 test("if the user may not list DaemonSets, the GPU providers are unknown", async () => {
-  const { cluster, close } = await clusterOf({ [sets]: 403, [deployments]: { items: [plugin] } });
+  const { cluster, close } = await createCluster({
+    [daemonSets]: 403,
+    [deployments]: { items: [plugin] },
+  });
   expect(await cluster.gpuOffers()).toEqual({ offers: undefined, withoutPlugin: false });
   close();
 });
@@ -96,16 +104,16 @@ test("the warnings of a Job are read by its name, oldest first", async () => {
     metadata: {},
   });
   const items = [event("new", "2026-11-28T08:00:02Z"), event("old", "2026-11-28T08:00:01Z")];
-  const { cluster, asked, close } = await clusterOf({ [path]: { items } });
+  const { cluster, requestedUrls, close } = await createCluster({ [path]: { items } });
   expect(await cluster.warningsOfJob("gpu", "test-1")).toEqual(["old", "new"]);
   close();
-  expect(asked).toEqual([
+  expect(requestedUrls).toEqual([
     `${path}?fieldSelector=involvedObject.kind=Job,involvedObject.name=test-1,type=Warning`,
   ]);
 });
 
 test("a Job has no warnings if the user may not read events", async () => {
-  const { cluster, close } = await clusterOf({ "/api/v1/namespaces/gpu/events": 403 });
+  const { cluster, close } = await createCluster({ "/api/v1/namespaces/gpu/events": 403 });
   expect(await cluster.warningsOfJob("gpu", "test-1")).toEqual([]);
   close();
 });
@@ -122,11 +130,13 @@ describe("for a new Kubernetes release", () => {
     ];
     const items = images.map((image) => pod("kube-apiserver", image));
     const sidecar = pod("proxy", "registry.example/proxy:v9.9.9");
-    const { cluster, asked, close } = await clusterOf({ [pods]: { items: [...items, sidecar] } });
+    const { cluster, requestedUrls, close } = await createCluster({
+      [pods]: { items: [...items, sidecar] },
+    });
     expect(await cluster.apiServers()).toEqual(["v1.34.1", "v1.35.0-rc.1"]);
     close();
-    expect(asked).toEqual([`${pods}?labelSelector=k8s-app=kube-apiserver`]);
-    const forbidden = await clusterOf({ [pods]: 403 });
+    expect(requestedUrls).toEqual([`${pods}?labelSelector=k8s-app=kube-apiserver`]);
+    const forbidden = await createCluster({ [pods]: 403 });
     expect(await forbidden.cluster.apiServers()).toEqual([]);
     forbidden.close();
   });
@@ -140,7 +150,7 @@ describe("for a new Kubernetes release", () => {
       `apiserver_request_total{code="200",removed_release="1.32"} 7`,
       "",
     ].join("\n");
-    const { cluster, close } = await clusterOf({ "/metrics": metrics });
+    const { cluster, close } = await createCluster({ "/metrics": metrics });
     expect(await cluster.requestedApis()).toEqual([
       {
         resource: "flowschemas",
@@ -149,10 +159,10 @@ describe("for a new Kubernetes release", () => {
       },
     ]);
     close();
-    const forbidden = await clusterOf({ "/metrics": 403 });
+    const forbidden = await createCluster({ "/metrics": 403 });
     expect(await forbidden.cluster.requestedApis()).toBeUndefined();
     forbidden.close();
-    const broken = await clusterOf({ "/metrics": 500 });
+    const broken = await createCluster({ "/metrics": 500 });
     await expect(broken.cluster.requestedApis()).rejects.toThrow("metrics of kube-apiserver");
     broken.close();
   });
@@ -160,7 +170,7 @@ describe("for a new Kubernetes release", () => {
   test("objects of a resource are listed by name, and none if the resource is not served", async () => {
     const path = "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts";
     const items = [{ metadata: { namespace: "shop", name: "a" } }, { metadata: { name: "b" } }];
-    const { cluster, close } = await clusterOf({
+    const { cluster, close } = await createCluster({
       [path]: { items },
       "/none": { items: null },
       "/no": 403,

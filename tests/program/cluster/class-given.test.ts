@@ -1,22 +1,23 @@
 import { isClassGiven } from "../../../components/program/cluster/states";
 
-type Entry = [manager: string, operation: string, fields: object];
+/** An entry of a claim's `managedFields`, in short. */
+type FieldsEntry = [manager: string, operation: string, fields: object];
 
 const storageClass = { "f:spec": { "f:storageClassName": {} } };
 const size = { "f:spec": { "f:resources": { "f:requests": { ".": {}, "f:storage": {} } } } };
 
 // The entries are as Kubernetes v1.36.3 wrote them.
-const isGiven = (entries: Entry[]): boolean =>
+const stackSetClass = (entries: FieldsEntry[]): boolean =>
   isClassGiven(entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })));
 
-test.each<[string, Entry[]]>([
+test.each<[string, FieldsEntry[]]>([
   ["has not been updated since", [["pulumi-kubernetes", "Update", storageClass]]],
   ["has been updated since", [["talos-gpu", "Apply", storageClass]]],
 ])("the stack set the class of a claim that %s", (_, entries) =>
-  expect(isGiven(entries)).toBe(true),
+  expect(stackSetClass(entries)).toBe(true),
 );
 
-test.each<[string, Entry[]]>([
+test.each<[string, FieldsEntry[]]>([
   ["got the cluster's default when it was created", [["pulumi-kubernetes", "Update", size]]],
   [
     "got the cluster's default later",
@@ -27,5 +28,5 @@ test.each<[string, Entry[]]>([
   ],
   ["has no managed fields", []],
 ])("the stack did not set the class of a claim that %s", (_, entries) =>
-  expect(isGiven(entries)).toBe(false),
+  expect(stackSetClass(entries)).toBe(false),
 );

@@ -7,7 +7,7 @@ import { FakeClock, pod } from "../fakes";
 import { errorMessageOf } from "../setup";
 
 /** Answers of the API server of Kubernetes v1.36.3 to evictions. */
-const status = (code: number, message: string, more: object = {}) => ({
+const failureStatus = (code: number, message: string, fields: object = {}) => ({
   code,
   body: {
     kind: "Status",
@@ -16,14 +16,14 @@ const status = (code: number, message: string, more: object = {}) => ({
     status: "Failure",
     message,
     code,
-    ...more,
+    ...fields,
   },
 });
-const budgets = status(
+const severalBudgets = failureStatus(
   500,
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
 );
-const dying = status(
+const namespaceIsTerminated = failureStatus(
   403,
   'pods "db" is forbidden: unable to create new content in namespace default because it is being terminated',
   {
@@ -39,14 +39,18 @@ const dying = status(
     },
   },
 );
-const room = status(429, "Cannot evict pod as it would violate the pod's disruption budget.", {
-  reason: "TooManyRequests",
-  details: {
-    causes: [
-      { reason: "DisruptionBudget", message: "The disruption budget db needs 1 healthy pods" },
-    ],
+const budgetWithoutRoom = failureStatus(
+  429,
+  "Cannot evict pod as it would violate the pod's disruption budget.",
+  {
+    reason: "TooManyRequests",
+    details: {
+      causes: [
+        { reason: "DisruptionBudget", message: "The disruption budget db needs 1 healthy pods" },
+      ],
+    },
   },
-});
+);
 
 /**
  * An API server with a node of two pods: `db`, whose evictions get the test's answer, and `web`, whose evictions
@@ -56,14 +60,12 @@ class FakeApi {
   readonly evictions: string[] = [];
   /** Answer to an eviction of `db`; undefined if it succeeds. */
   answer: { code: number; body: object | string } | undefined;
-  /**
-   * Number of further answers that lists are not served yet. A server that has just started gives such answers.
-   */
-  starting = 0;
+  /** Number of further lists that the server refuses, as a server that has just started does. */
+  refusedLists = 0;
   volumes: object[] = [];
-  private left = ["db", "web"];
+  private podNames = ["db", "web"];
   private readonly server = http.createServer((request, response) => {
-    const { code, body } = this.answered(request.url ?? "");
+    const { code, body } = this.answerTo(request.url ?? "");
     response.writeHead(code, { "content-type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   });
@@ -89,28 +91,33 @@ class FakeApi {
     this.server.close();
   }
 
-  private answered(url: string): { code: number; body: object | string } {
-    const evicted = /\/pods\/(\w+)\/eviction$/.exec(url)?.[1];
-    if (evicted !== undefined) return this.evict(evicted);
-    const of = (name: string): object => ({ metadata: { name, namespace: "default", uid: name } });
-    if (this.starting > 0 && !/\/nodes\/\w/.test(url)) {
-      this.starting--;
-      return status(429, "storage is (re)initializing", { details: { retryAfterSeconds: 1 } });
+  private answerTo(url: string): { code: number; body: object | string } {
+    const podName = /\/pods\/(\w+)\/eviction$/.exec(url)?.[1];
+    if (podName !== undefined) return this.evict(podName);
+    const objectNamed = (name: string): object => ({
+      metadata: { name, namespace: "default", uid: name },
+    });
+    if (this.refusedLists > 0 && !/\/nodes\/\w/.test(url)) {
+      this.refusedLists--;
+      return failureStatus(429, "storage is (re)initializing", {
+        details: { retryAfterSeconds: 1 },
+      });
     }
     if (url.includes("/volumeattachments")) return { code: 200, body: { items: this.volumes } };
-    if (url.includes("/pods")) return { code: 200, body: { items: this.left.map(of) } };
+    if (url.includes("/pods"))
+      return { code: 200, body: { items: this.podNames.map(objectNamed) } };
     if (/\/nodes\/\w/.test(url))
       return {
         code: 200,
-        body: { ...of("n"), status: { conditions: [{ type: "Ready", status: "True" }] } },
+        body: { ...objectNamed("n"), status: { conditions: [{ type: "Ready", status: "True" }] } },
       };
-    return { code: 200, body: { items: [of("n"), of("m")] } };
+    return { code: 200, body: { items: [objectNamed("n"), objectNamed("m")] } };
   }
 
   private evict(name: string): { code: number; body: object | string } {
     this.evictions.push(name);
     if (name === "db" && this.answer !== undefined) return this.answer;
-    this.left = this.left.filter((other) => other !== name);
+    this.podNames = this.podNames.filter((remainingName) => remainingName !== name);
     return { code: 201, body: { kind: "Status", status: "Success", code: 201 } };
   }
 }
@@ -119,7 +126,7 @@ let api: FakeApi;
 beforeEach(() => (api = new FakeApi()));
 afterEach(() => api.close());
 
-const drained = async (clock = new FakeClock(), cluster?: KubernetesCluster): Promise<string> =>
+const drainNode = async (clock = new FakeClock(), cluster?: KubernetesCluster): Promise<string> =>
   evictPods({
     cluster: cluster ?? (await api.cluster()),
     clock,
@@ -132,70 +139,71 @@ const drained = async (clock = new FakeClock(), cluster?: KubernetesCluster): Pr
 test.each([
   [
     "that more than one disruption budget selects",
-    budgets,
+    severalBudgets,
     "This pod has more than one PodDisruptionBudget",
     "several disruption budgets in the namespace default select the pod",
   ],
   [
     "whose namespace is being deleted",
-    dying,
+    namespaceIsTerminated,
     "because it is being terminated",
     "the namespace default is being deleted with its pods",
   ],
   [
     "whose disruption budget has no room",
-    room,
+    budgetWithoutRoom,
     "it would violate the pod's disruption budget",
     "the owner of the disruption budget default/db must",
   ],
 ])(
   "a pod %s does not block other evictions, and its reason is reported",
-  async (_, answer, words, decides) => {
+  async (_, answer, expectedReason, expectedRemedy) => {
     api.answer = answer;
-    const message = await errorMessageOf(drained());
+    const message = await errorMessageOf(drainNode());
     expect(api.evictions.filter((name) => name === "web")).toHaveLength(1);
     expect(api.evictions.filter((name) => name === "db").length).toBeGreaterThan(1);
     expect(message.split("\n")).toHaveLength(1);
     expect(message).toMatch(/^machines\.n: pod default\/db did not end within 1m: /);
-    for (const part of [words, decides, "node n stays cordoned"]) expect(message).toContain(part);
+    for (const part of [expectedReason, expectedRemedy, "node n stays cordoned"])
+      expect(message).toContain(part);
   },
 );
 
 test.each([
-  ["several disruption budgets", budgets],
-  ["a namespace that is being deleted", dying],
+  ["several disruption budgets", severalBudgets],
+  ["a namespace that is being deleted", namespaceIsTerminated],
 ])("a pod is evicted as soon as Kubernetes no longer refuses because of %s", async (_, answer) => {
   api.answer = answer;
   const clock = new FakeClock();
   clock.after(25, () => (api.answer = undefined));
-  expect(await drained(clock)).toBe("node n is drained");
+  expect(await drainNode(clock)).toBe("node n is drained");
 });
 
 test("the drain asks an API server again that has just started and serves no lists yet", async () => {
-  api.starting = 3;
+  api.refusedLists = 3;
   const cluster = await api.cluster();
   await expect(cluster.pods("n")).rejects.toMatchObject({ problem: "busy", code: 429 });
-  expect(await drained(new FakeClock(), cluster)).toBe("node n is drained");
+  expect(await drainNode(new FakeClock(), cluster)).toBe("node n is drained");
 });
 
 test("the drain reports only volumes that are still attached to the drained node", async () => {
-  const attached = (nodeName: string, persistentVolumeName: string): object => ({
+  const volumeAttachment = (nodeName: string, persistentVolumeName: string): object => ({
     metadata: { name: `csi-${persistentVolumeName}` },
     spec: { attacher: "csi.example", nodeName, source: { persistentVolumeName } },
   });
-  api.volumes = [attached("n", "pvc-1"), attached("m", "pvc-2")];
-  expect(await drained()).toMatch(
+  api.volumes = [volumeAttachment("n", "pvc-1"), volumeAttachment("m", "pvc-2")];
+  expect(await drainNode()).toMatch(
     /^node n is drained; warning: volumes are still attached to it \(pvc-1\)/,
   );
 });
 
 test("a permanent refusal ends the drain at once", async () => {
-  api.answer = status(
+  api.answer = failureStatus(
     403,
     'pods "db" is forbidden: User "x" cannot create resource "pods/eviction"',
   );
   const clock = new FakeClock();
-  expect(await errorMessageOf(drained(clock))).toContain(
+  expect(await errorMessageOf(drainNode(clock))).toContain(
     "its pods could not be evicted: Kubernetes: eviction of default/db",
   );
   expect(clock.now()).toBe(0);

@@ -12,10 +12,10 @@ test("if an object's CRD is gone, the failure names the object, and other object
     },
     [],
   );
-  const written: string[] = [];
+  const writtenPaths: string[] = [];
   cluster["api"]["send"] = (url, { method = "GET" }) => {
     const path = url.replace("https://api.home", "");
-    if (method === "PATCH") written.push(path);
+    if (method === "PATCH") writtenPaths.push(path);
     const resources = [{ kind: "ConfigMap", name: "configmaps", namespaced: true }];
     const answer =
       path === "/api/v1" ? { resources } : method === "PATCH" ? { metadata: {} } : undefined;
@@ -39,7 +39,7 @@ test("if an object's CRD is gone, the failure names the object, and other object
       "with its CRD, and cannot restore it without that CRD; install the chart or manifest with that CRD again, or remove the part " +
       "of the stack that needs it, then run again",
   );
-  expect(written).toEqual([
+  expect(writtenPaths).toEqual([
     "/api/v1/namespaces/gpu/configmaps/markers?fieldManager=talos-gpu&force=true",
   ]);
 });

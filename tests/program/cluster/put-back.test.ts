@@ -1,53 +1,56 @@
 import { putBack, says } from "../../../components/program/cluster/put-back";
 import type { PutBackTask } from "../../../components/program/task";
 
-type Wanted = PutBackTask["objects"][number];
+type StackObject = PutBackTask["objects"][number];
 
 /** Objects in memory. As on the API server, an apply without a change keeps the version. */
 class FakeObjects {
   public applied: string[] = [];
-  constructor(public now: Record<string, any>) {}
-  async read({ metadata: { name } }: Wanted): Promise<any> {
-    return this.now[name];
+  constructor(public liveObjects: Record<string, any>) {}
+  async read({ metadata: { name } }: StackObject): Promise<any> {
+    return this.liveObjects[name];
   }
-  async apply(object: Wanted, manager: string): Promise<any> {
+  async apply(object: StackObject, manager: string): Promise<any> {
     const { name } = object.metadata;
     this.applied.push(`${manager} ${name}`);
-    const before = this.now[name];
-    const [labels, data] = [before?.metadata.labels, before?.data ?? {}];
-    const same = JSON.stringify(data) === JSON.stringify(object["data"]) || data.spelled === true;
-    this.now[name] = {
+    const objectBefore = this.liveObjects[name];
+    const [labels, data] = [objectBefore?.metadata.labels, objectBefore?.data ?? {}];
+    const isUnchanged =
+      JSON.stringify(data) === JSON.stringify(object["data"]) || data.spelled === true;
+    this.liveObjects[name] = {
       ...object,
       metadata: {
         ...object.metadata,
         labels,
-        resourceVersion: same ? before.metadata.resourceVersion : "2",
+        resourceVersion: isUnchanged ? objectBefore.metadata.resourceVersion : "2",
       },
     };
-    return this.now[name];
+    return this.liveObjects[name];
   }
 }
 
-const map = (name: string, data: Record<string, unknown>): Wanted => ({
+const configMap = (name: string, data: Record<string, unknown>): StackObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name, namespace: "gpu" },
   data,
 });
-const live = (name: string, data: object): object => ({
-  ...map(name, {}),
+const liveConfigMap = (name: string, data: object): object => ({
+  ...configMap(name, {}),
   metadata: { name, namespace: "gpu", resourceVersion: "1" },
   data,
 });
 
 test("put-back creates missing objects, restores changed objects and does not change equal objects", async () => {
   const cluster = new FakeObjects({
-    right: live("right", { a: "1", added: "by a user" }),
-    wrong: live("wrong", { a: "2" }),
-    otherwise: live("otherwise", { spelled: true }),
+    right: liveConfigMap("right", { a: "1", added: "by a user" }),
+    wrong: liveConfigMap("wrong", { a: "2" }),
+    otherwise: liveConfigMap("otherwise", { spelled: true }),
   });
   const lines: string[] = [];
-  const objects = ["gone", "right", "wrong", "otherwise"].map((name) => map(name, { a: "1" }));
+  const objects = ["gone", "right", "wrong", "otherwise"].map((name) =>
+    configMap(name, { a: "1" }),
+  );
   const result = await putBack(
     { manager: "talos-gpu", objects },
     cluster,
@@ -59,15 +62,13 @@ test("put-back creates missing objects, restores changed objects and does not ch
     "ConfigMap gpu/gone: was missing, and is restored",
     "ConfigMap gpu/wrong: differed from the stack, and is restored",
   ]);
-  const again = await putBack(
+  const secondResult = await putBack(
     { manager: "talos-gpu", objects: objects.slice(0, 3) },
     cluster,
     (line) => void lines.push(line),
   );
-  expect([again, lines.at(-1)]).toEqual([
-    { made: [], mended: [] },
-    "equal: 3 objects agree with the stack",
-  ]);
+  expect(secondResult).toEqual({ made: [], mended: [] });
+  expect(lines.at(-1)).toBe("equal: 3 objects agree with the stack");
 });
 
 test.each<[string, unknown, unknown]>([
@@ -78,8 +79,8 @@ test.each<[string, unknown, unknown]>([
     { a: 1, list: [{ name: "x" }] },
   ],
   ["no fields where the stack's are empty", {}, { labels: {}, list: [], nothing: null }],
-])("an object with %s agrees with the stack", (_, has, wanted) =>
-  expect(says(has, wanted)).toBe(true),
+])("an object with %s agrees with the stack", (_, liveObject, stackObject) =>
+  expect(says(liveObject, stackObject)).toBe(true),
 );
 
 test.each<[string, unknown, unknown]>([

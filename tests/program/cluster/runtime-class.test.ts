@@ -4,57 +4,70 @@ import type { FreeTask } from "../../../components/program/task";
 import { FakeClock } from "../fakes";
 import { errorMessageOf } from "../setup";
 
-type FoundClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
+type RuntimeClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
 const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
 const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1, field: "devicePlugin" };
-const operators: FoundClass = { policy: "cluster-policy", handler: "nvidia", annotations: {} };
-const found = (owner?: string): FoundClass => ({
+const operatorsClass: RuntimeClass = {
+  policy: "cluster-policy",
+  handler: "nvidia",
+  annotations: {},
+};
+const runtimeClass = (owner?: string): RuntimeClass => ({
   policy: undefined,
   handler: "nvidia",
   annotations: owner === undefined ? {} : { [mark.annotation]: owner },
 });
 
-/** Waits for a class to be free that is deleted after this many seconds. */
-function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeTask> = {}) {
-  const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
-  let now = there;
-  clock.after(seconds, () => (now = undefined));
-  const classes = { runtimeClass: async () => now };
+/** Sets up a wait for a RuntimeClass, which is deleted after this many seconds. */
+function setupWait(
+  existingClass: RuntimeClass | undefined,
+  seconds: number,
+  taskFields: Partial<FreeTask> = {},
+) {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  let currentClass = existingClass;
+  clock.after(seconds, () => (currentClass = undefined));
+  const classes = { runtimeClass: async () => currentClass };
   return {
     clock,
     lines,
-    run: () => awaitFree({ ...task, ...more }, classes, clock, (line) => lines.push(line)),
+    run: () => awaitFree({ ...task, ...taskFields }, classes, clock, (line) => lines.push(line)),
   };
 }
 
-test.each<[string, FoundClass | undefined]>([
+test.each<[string, RuntimeClass | undefined]>([
   ["does not exist", undefined],
-  ["belongs to this stack", found("shop/prod/lab-runtime-class 6f1c")],
-])("the check of the RuntimeClass passes at once if the class %s", async (_, there) => {
-  const { clock, lines, run } = ask(there, 3600);
+  ["belongs to this stack", runtimeClass("shop/prod/lab-runtime-class 6f1c")],
+])("the check of the RuntimeClass passes at once if the class %s", async (_, existingClass) => {
+  const { clock, lines, run } = setupWait(existingClass, 3600);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
-  expect([clock.now(), lines]).toEqual([0, []]);
+  expect(clock.now()).toBe(0);
+  expect(lines).toEqual([]);
 });
 
 test.each([
   [
     "was created by hand",
-    found(),
+    runtimeClass(),
     /and does not belong to this stack; .*once the machines are upgraded.*; run `kubectl delete runtimeclass/,
   ],
   [
     "belongs to another stack",
-    found("shop/test/lab-runtime-class 77"),
+    runtimeClass("shop/test/lab-runtime-class 77"),
     /already exists, and was created by shop\/test\/lab-runtime-class; .*; put all GPU machines /,
   ],
-])("the check of the RuntimeClass fails at once if the class %s", async (_, there, said) => {
-  const { clock, run } = ask(there, 3600);
-  expect(await errorMessageOf(run())).toMatch(said);
-  expect(clock.now()).toBe(0);
-});
+])(
+  "the check of the RuntimeClass fails at once if the class %s",
+  async (_, existingClass, expectedMessage) => {
+    const { clock, run } = setupWait(existingClass, 3600);
+    expect(await errorMessageOf(run())).toMatch(expectedMessage);
+    expect(clock.now()).toBe(0);
+  },
+);
 
 test("the check waits until the RuntimeClass of an uninstalled operator is deleted", async () => {
-  const { clock, lines, run } = ask(operators, 40);
+  const { clock, lines, run } = setupWait(operatorsClass, 40);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect(clock.now()).toBeLessThan(45_000);
   expect(lines).toEqual([
@@ -63,7 +76,7 @@ test("the check waits until the RuntimeClass of an uninstalled operator is delet
 });
 
 test("the check fails at its limit if the RuntimeClass of an operator stays", async () => {
-  const { run } = ask(operators, 3600, { field: "dra" });
+  const { run } = setupWait(operatorsClass, 3600, { field: "dra" });
   expect(await errorMessageOf(run())).toMatch(
     /^dra: RuntimeClass nvidia was not deleted within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
   );
@@ -72,28 +85,35 @@ test("the check fails at its limit if the RuntimeClass of an operator stays", as
 test.each([
   [
     "has the right handler",
-    found(),
+    runtimeClass(),
     /nvidia with the handler nvidia is external, and stays unchanged/,
   ],
-  ["belongs to an operator", operators, /with the handler nvidia is external/],
+  ["belongs to an operator", operatorsClass, /with the handler nvidia is external/],
   [
     "does not exist yet",
     undefined,
     /nvidia does not exist yet; until it exists, Kubernetes refuses/,
   ],
-])("the check does not wait for an external RuntimeClass that %s", async (_, there, said) => {
-  const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
-  expect(await run()).toEqual({ runtimeClass: "nvidia" });
-  expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
-});
+])(
+  "the check does not wait for an external RuntimeClass that %s",
+  async (_, existingClass, expectedMessage) => {
+    const { clock, lines, run } = setupWait(existingClass, 3600, {
+      field: "external",
+      theirs: true,
+    });
+    expect(await run()).toEqual({ runtimeClass: "nvidia" });
+    expect(clock.now()).toBe(0);
+    expect(lines.join("\n")).toMatch(expectedMessage);
+  },
+);
 
 test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
   "a RuntimeClass with a wrong handler is refused in the task %j",
-  async (more) => {
-    const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
+  async (taskFields) => {
+    const { run } = setupWait({ ...runtimeClass(), handler: "nvidia-legacy" }, 3600, taskFields);
     expect(await errorMessageOf(run())).toMatch(
       new RegExp(
-        `^${more.field ?? task.field}: RuntimeClass nvidia, which does not belong to this stack, has the handler nvidia-legacy`,
+        `^${taskFields.field ?? task.field}: RuntimeClass nvidia, which does not belong to this stack, has the handler nvidia-legacy`,
       ),
     );
   },

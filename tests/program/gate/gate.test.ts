@@ -47,19 +47,19 @@ const unscheduled = pod(TEST_POD, 1, pending(INSUFFICIENT));
 type JobState = "complete" | "failed" | "suspended";
 
 /** A machine's node, its pods, and a smoke test whose Job has these conditions. */
-class Cluster implements TestedCluster {
+class FakeCluster implements TestedCluster {
   conditions: Status[] = [];
   suspended: string[] = [];
   /** Units that the node offers. */
   allocatable: Record<string, string> = { [GPU]: "2" };
   /** Pods of the smoke test. */
-  tests: Pod[] = [unscheduled];
+  testPods: Pod[] = [unscheduled];
   /** Pods on the node. */
   pods: Pod[] = [plugin];
 
   isSuspended = false;
-  /** How often the Job was created again. */
-  made = 0;
+  /** How often the program tried to create the Job again. */
+  timesCreated = 0;
   warnings: string[] = [];
   jobs = async () => {
     const job = {
@@ -72,24 +72,24 @@ class Cluster implements TestedCluster {
   remove = async (): Promise<void> => {};
   /** The API server deletes the old Job only at the second look. */
   makeAnew = async (): Promise<boolean> => {
-    this.made++;
-    if (this.made < 2) return false;
+    this.timesCreated++;
+    if (this.timesCreated < 2) return false;
     this.conditions = [];
     this.isSuspended = false;
     return true;
   };
-  podsOfJob = async () => this.tests as any;
+  podsOfJob = async () => this.testPods as any;
   warningsOfJob = async (): Promise<string[]> => this.warnings;
   node = async () => ({ allocatable: this.allocatable }) as any;
   podsOn = async () => this.pods as any;
   /** Each pod except the driver's, which is the first, has one claimed card. */
   claimed = async () =>
     Object.fromEntries(this.pods.slice(1).map(({ metadata }) => [metadata["uid"] as string, 1]));
-  suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
-    this.suspended.push(`${job}: ${why}`);
+  suspend = async (_namespace: string, job: string, reason: string): Promise<void> => {
+    this.suspended.push(`${job}: ${reason}`);
   };
   /** Sets the state of the Job. */
-  become(job: JobState): void {
+  setJobState(job: JobState): void {
     const message = "Job has reached the specified backoff limit";
     if (job === "complete") this.conditions = [{ type: "Complete", status: "True" }];
     else if (job === "failed") this.conditions = [{ type: "Failed", status: "True", message }];
@@ -108,7 +108,7 @@ const task = {
 /** A wait for the smoke test of gpu-1, and its expected result. */
 interface GateRun {
   /** Fields of the cluster. Default: the node offers two units, nothing uses them, and the test gets none. */
-  cluster?: Partial<Cluster>;
+  cluster?: Partial<FakeCluster>;
   /** State of the test's Job at the beginning. Default: it has not ended. */
   job?: JobState;
   /** Fields of the task's only test. */
@@ -116,7 +116,7 @@ interface GateRun {
   /** Set if further machines wait for this test, so that it must pass. */
   mustPass?: true;
   /** Changes after this many seconds. */
-  events?: { atSecond: number; cluster?: Partial<Cluster>; job?: JobState }[];
+  events?: { atSecond: number; cluster?: Partial<FakeCluster>; job?: JobState }[];
   expect: (
     { passed: true } | { untested: string } | { error: [string | RegExp, ...(string | RegExp)[]] }
   ) & {
@@ -131,51 +131,54 @@ interface GateRun {
   };
 }
 
-async function play(run: GateRun): Promise<void> {
-  const cluster = Object.assign(new Cluster(), run.cluster);
-  const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
-  if (run.job) cluster.become(run.job);
+async function runGate(run: GateRun): Promise<void> {
+  const cluster = Object.assign(new FakeCluster(), run.cluster);
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  if (run.job) cluster.setJobState(run.job);
   for (const event of run.events ?? [])
     clock.after(event.atSecond, () => {
       Object.assign(cluster, event.cluster);
-      if (event.job) cluster.become(event.job);
+      if (event.job) cluster.setJobState(event.job);
     });
   const tests = task.tests.map((test) => ({ ...test, ...run.test }));
-  const wanted = { ...task, tests, ...(run.mustPass ? { mustPass: true } : {}) };
-  const ended = awaitTests(wanted, cluster, clock, (line) => lines.push(line));
+  const gateTask: GateTask = { ...task, tests };
+  if (run.mustPass) gateTask.mustPass = true;
+  const result = awaitTests(gateTask, cluster, clock, (line) => lines.push(line));
 
-  const { expect: outcome } = run;
-  if ("error" in outcome) {
-    const message = await errorMessageOf(ended);
-    for (const part of outcome.error)
+  const { expect: expected } = run;
+  if ("error" in expected) {
+    const message = await errorMessageOf(result);
+    for (const part of expected.error)
       expect(message).toEqual(
         typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part),
       );
-  } else if ("passed" in outcome) expect(await ended).toEqual({ passed: ["gpu-1"], untested: {} });
-  else expect(await ended).toEqual({ passed: [], untested: { "gpu-1": outcome.untested } });
-  expect(cluster.suspended).toEqual("untested" in outcome ? [`test-1: ${outcome.untested}`] : []);
+  } else if ("passed" in expected)
+    expect(await result).toEqual({ passed: ["gpu-1"], untested: {} });
+  else expect(await result).toEqual({ passed: [], untested: { "gpu-1": expected.untested } });
+  expect(cluster.suspended).toEqual("untested" in expected ? [`test-1: ${expected.untested}`] : []);
 
   expect(lines[0]).toBe("waits up to 10m for the smoke test of gpu-1");
-  if (outcome.logs) expect(lines.slice(1)).toEqual(outcome.logs);
-  if (outcome.secondLog) expect(lines[1]).toContain(outcome.secondLog);
+  if (expected.logs) expect(lines.slice(1)).toEqual(expected.logs);
+  if (expected.secondLog) expect(lines[1]).toContain(expected.secondLog);
   const seconds = clock.now() / 1_000;
-  if (typeof outcome.seconds === "number") expect(seconds).toBe(outcome.seconds);
-  else if (outcome.seconds) {
-    expect(seconds).toBeGreaterThanOrEqual(outcome.seconds.atLeast);
-    expect(seconds).toBeLessThan(outcome.seconds.lessThan);
+  if (typeof expected.seconds === "number") expect(seconds).toBe(expected.seconds);
+  else if (expected.seconds) {
+    expect(seconds).toBeGreaterThanOrEqual(expected.seconds.atLeast);
+    expect(seconds).toBeLessThan(expected.seconds.lessThan);
   }
-  if (outcome.jobsMade !== undefined) expect(cluster.made).toBe(outcome.jobsMade);
+  if (expected.jobsMade !== undefined) expect(cluster.timesCreated).toBe(expected.jobsMade);
 }
 
 const trainers = ["train-1", "train-2", "train-3", "train-4"];
 /** Four more pods with a unit each: two more than the node offers, as after a change from four slices to two. */
-const busy = [plugin, ...trainers.map((name) => pod(name, 1))];
-const users =
+const busyPods = [plugin, ...trainers.map((name) => pod(name, 1))];
+const usersOfGpus =
   "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
 
 // A pod that starts before the kubelet counts again ends with UnexpectedAdmissionError.
 test("the gate waits until the kubelet offers the planned number of GPUs", () =>
-  play({
+  runGate({
     job: "complete",
     test: { units: 2 },
     cluster: { allocatable: { [GPU]: "4" } }, // the number before the change to two slices
@@ -191,7 +194,7 @@ test("the gate waits until the kubelet offers the planned number of GPUs", () =>
   }));
 
 test("the gate waits for a missing card no longer than its patience", () =>
-  play({
+  runGate({
     job: "complete",
     test: { units: 3 },
     expect: {
@@ -205,23 +208,23 @@ test("the gate waits for a missing card no longer than its patience", () =>
   }));
 
 test("a smoke test that passes opens the gate at once", () =>
-  play({
+  runGate({
     job: "complete",
     expect: { passed: true, seconds: 0, logs: ["gpu-1: its smoke test passed"] },
   }));
 
 test("if a container sees cards that it did not request, the progress line explains the cause", () => {
-  const ended = (name: string, message: string): Status => ({
+  const terminatedContainer = (name: string, message: string): Status => ({
     name,
     state: { terminated: { exitCode: 0, message } },
   });
   const containerStatuses = [
-    ended("onlooker", "sees nvidia0, and asked for no card\n"),
-    ended("smoke-test", "x"),
+    terminatedContainer("onlooker", "sees nvidia0, and asked for no card\n"),
+    terminatedContainer("smoke-test", "x"),
   ];
-  return play({
+  return runGate({
     job: "complete",
-    cluster: { tests: [pod("t-1", 1, { phase: "Succeeded", containerStatuses })] },
+    cluster: { testPods: [pod("t-1", 1, { phase: "Succeeded", containerStatuses })] },
     expect: {
       passed: true,
       logs: [
@@ -233,14 +236,14 @@ test("if a container sees cards that it did not request, the progress line expla
 });
 
 test("if all GPUs are in use, the gate waits for its patience and reports the pods that use them", () =>
-  play({
-    cluster: { pods: busy },
+  runGate({
+    cluster: { pods: busyPods },
     expect: {
-      untested: `all 2 units of nvidia.com/gpu are ${users}`,
+      untested: `all 2 units of nvidia.com/gpu are ${usersOfGpus}`,
       seconds: 60,
       logs: [
-        `gpu-1: its smoke test waits up to 1m for a free GPU: all 2 units of nvidia.com/gpu are ${users}`,
-        `gpu-1: not tested: all 2 units of nvidia.com/gpu are ${users}; a smoke test never evicts pods`,
+        `gpu-1: its smoke test waits up to 1m for a free GPU: all 2 units of nvidia.com/gpu are ${usersOfGpus}`,
+        `gpu-1: not tested: all 2 units of nvidia.com/gpu are ${usersOfGpus}; a smoke test never evicts pods`,
       ],
     },
   }));
@@ -248,20 +251,20 @@ test("if all GPUs are in use, the gate waits for its patience and reports the po
 // The scheduler's message is the same for cards that are all claimed and for a request that no card fits.
 test("if all cards are claimed, the gate waits for its patience and reports the pods that claim them", () => {
   const message = "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable";
-  return play({
+  return runGate({
     cluster: {
       allocatable: { [CLASS]: "4" },
       pods: ["dra-driver-nvidia-gpu-kubelet-plugin-x", ...trainers].map(claiming),
-      tests: [pod(TEST_POD, 0, pending(message))],
+      testPods: [pod(TEST_POD, 0, pending(message))],
     },
     test: { resource: CLASS },
-    expect: { untested: `all 4 units of gpu.nvidia.com are ${users}`, seconds: 60 },
+    expect: { untested: `all 4 units of gpu.nvidia.com are ${usersOfGpus}`, seconds: 60 },
   });
 });
 
 test("a smoke test that must pass fails if no GPU becomes free within the limit", () =>
-  play({
-    cluster: { pods: busy },
+  runGate({
+    cluster: { pods: busyPods },
     mustPass: true,
     expect: {
       error: [
@@ -275,17 +278,18 @@ test("a smoke test that must pass fails if no GPU becomes free within the limit"
   }));
 
 test("the smoke test uses a GPU that becomes free within the gate's patience", () =>
-  play({
-    cluster: { pods: busy },
+  runGate({
+    cluster: { pods: busyPods },
     events: [
-      { atSecond: 30, cluster: { pods: [plugin], tests: [] } },
+      { atSecond: 30, cluster: { pods: [plugin], testPods: [] } },
       { atSecond: 40, job: "complete" },
     ],
     expect: { passed: true, seconds: 40 },
   }));
 
 describe("the gate's failure at its limit", () => {
-  const late = /^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/;
+  const timeoutMessage =
+    /^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/;
 
   test("reports a plugin that crashes", () => {
     const crashing = {
@@ -297,11 +301,11 @@ describe("the gate's failure at its limit", () => {
       phase: "Running",
       containerStatuses: [crashing],
     });
-    return play({
-      cluster: { pods: [crashed, ...busy.slice(1)] },
+    return runGate({
+      cluster: { pods: [crashed, ...busyPods.slice(1)] },
       expect: {
         error: [
-          late,
+          timeoutMessage,
           /offers 2 of .*in use by default\/train-1.*Pod nvidia-device-plugin-x: CrashLoopBackOff, /,
           "Pod nvidia-device-plugin-x: CrashLoopBackOff, exit 1, nvml init failed",
         ],
@@ -311,11 +315,11 @@ describe("the gate's failure at its limit", () => {
   });
 
   test("reports that the node has no plugin and offers no GPU", () =>
-    play({
-      cluster: { pods: busy.slice(1), allocatable: {} },
+    runGate({
+      cluster: { pods: busyPods.slice(1), allocatable: {} },
       expect: {
         error: [
-          late,
+          timeoutMessage,
           /Insufficient nvidia.com\/gpu.*the node offers 0 of nvidia.com\/gpu, in use by /,
           /, in use by .*no pod of the device plugin is on the node/,
         ],
@@ -324,23 +328,23 @@ describe("the gate's failure at its limit", () => {
     }));
 
   test("reports a pod that uses GPUs but does not run", () =>
-    play({
+    runGate({
       cluster: { pods: [plugin, pod("stuck", 2, { phase: "Pending" })] },
-      expect: { error: [late, "in use by default/stuck (2)"], seconds: 600 },
+      expect: { error: [timeoutMessage, "in use by default/stuck (2)"], seconds: 600 },
     }));
 
   test("reports the scheduler's reason if it is not a lack of GPUs", () => {
     const reason = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
-    return play({
-      cluster: { pods: busy, tests: [pod(TEST_POD, 1, pending(reason))] },
-      expect: { error: [late, "didn't match Pod's node affinity"], seconds: 600 },
+    return runGate({
+      cluster: { pods: busyPods, testPods: [pod(TEST_POD, 1, pending(reason))] },
+      expect: { error: [timeoutMessage, "didn't match Pod's node affinity"], seconds: 600 },
     });
   });
 
   test("reports no pods that have ended, since they use no GPU", () =>
-    play({
+    runGate({
       cluster: { pods: [plugin, pod("done", 2, { phase: "Succeeded" })] },
-      expect: { error: [late, "no other pod uses it"], seconds: 600 },
+      expect: { error: [timeoutMessage, "no other pod uses it"], seconds: 600 },
     }));
 });
 
@@ -348,9 +352,9 @@ test("a failed smoke test is reported at once, with its pods' messages", () => {
   const rejected =
     "Pod was rejected: Allocate failed due to requested number of devices unavailable";
   const terminated = { exitCode: 2, message: "cuda error\nTest FAILED\n" };
-  return play({
+  return runGate({
     cluster: {
-      tests: [
+      testPods: [
         pod("t-1", 1, { phase: "Failed", reason: "UnexpectedAdmissionError", message: rejected }),
         pod("t-2", 1, { phase: "Failed", containerStatuses: [{ state: { terminated } }] }),
       ],
@@ -375,7 +379,7 @@ test.each(["failed", "suspended"] as const)(
   "a smoke test that an earlier run left %s is created again",
   (job) =>
     // The API server deletes the old Job only at the second look.
-    play({
+    runGate({
       job,
       events: [{ atSecond: 10, job: "complete" }],
       expect: { passed: true, jobsMade: 2 },
@@ -383,33 +387,37 @@ test.each(["failed", "suspended"] as const)(
 );
 
 test("a pod with an init container and a pod that has ended do not make a node count as full", () =>
-  play({
+  runGate({
     cluster: { pods: [plugin, podWithInit("both", 1), pod("done", 2, { phase: "Succeeded" })] },
     events: [{ atSecond: 90, job: "complete" }], // a unit is free all the time, so the machine is not busy
     expect: { passed: true, seconds: 90 },
   }));
 
 describe("the gate's progress lines", () => {
-  const rejected = (name: string) =>
+  const rejectedPod = (name: string) =>
     `Error creating: pods "${name}" is forbidden: pod rejected: RuntimeClass "nvidia" not found`;
 
   /** The lines of a wait. The cluster changes at these seconds, and the test passes after 60. */
-  async function linesOf(cluster: Cluster, changes: Record<number, () => void>): Promise<string[]> {
-    const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
-    for (const [at, change] of Object.entries(changes)) clock.after(Number(at), change);
-    clock.after(60, () => cluster.become("complete"));
+  async function logLinesOf(
+    cluster: FakeCluster,
+    changes: Record<number, () => void>,
+  ): Promise<string[]> {
+    const clock = new FakeClock();
+    const lines: string[] = [];
+    for (const [second, change] of Object.entries(changes)) clock.after(Number(second), change);
+    clock.after(60, () => cluster.setJobState("complete"));
     await awaitTests(task, cluster, clock, (line) => lines.push(line));
     return lines;
   }
 
   test("name at once the reason why the test has no pod, and each later change", async () => {
-    const cluster = new Cluster();
-    Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
+    const cluster = new FakeCluster();
+    Object.assign(cluster, { testPods: [], warnings: [rejectedPod("test-1-a")] });
     const starting = pod("test-1-c", 1, { phase: "Pending" });
-    const lines = await linesOf(cluster, {
-      10: () => (cluster.warnings = [rejected("test-1-a"), rejected("test-1-b")]),
-      20: () => (cluster.tests = [starting]),
-      30: () => (cluster.tests = [pod("test-1-c", 1)]),
+    const lines = await logLinesOf(cluster, {
+      10: () => (cluster.warnings = [rejectedPod("test-1-a"), rejectedPod("test-1-b")]),
+      20: () => (cluster.testPods = [starting]),
+      30: () => (cluster.testPods = [pod("test-1-c", 1)]),
     });
     expect(lines).toEqual([
       "waits up to 10m for the smoke test of gpu-1",
@@ -421,9 +429,9 @@ describe("the gate's progress lines", () => {
   });
 
   test("name the node's GPUs and the plugin's state while the test's pod is unscheduled", async () => {
-    const cluster = new Cluster();
+    const cluster = new FakeCluster();
     Object.assign(cluster, { allocatable: {}, pods: [] });
-    const [, line] = await linesOf(cluster, {});
+    const [, line] = await logLinesOf(cluster, {});
     expect(line).toBe(
       `gpu-1: its smoke test waits: Pod gpu-smoke-test-gpu-1-abc: ${INSUFFICIENT}; the node offers 0 of ${GPU}; ` +
         "no pod of the device plugin is on the node",
@@ -431,8 +439,8 @@ describe("the gate's progress lines", () => {
   });
 
   test("at the limit, a failure names the reason why the test has no pod", async () => {
-    const cluster = new Cluster();
-    Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
+    const cluster = new FakeCluster();
+    Object.assign(cluster, { testPods: [], warnings: [rejectedPod("test-1-a")] });
     const message = await errorMessageOf(awaitTests(task, cluster, new FakeClock(), () => {}));
     expect(message).toContain(
       'did not pass within 10m (Kubernetes refuses its pod: pod rejected: RuntimeClass "nvidia" not found',

@@ -10,17 +10,17 @@ import { errorMessageOf } from "../setup";
 import { FakeOmni } from "./fake-omni";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
-const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: "x"}\n`;
+const containerdPatch = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: "x"}\n`;
 
-const noPart = "machine: {}\n";
+const emptyPatch = "machine: {}\n";
 /** IDs of the stack's own resources. */
-const ours = `510-talos-gpu-${uuid}`;
-const oursBefore = `5010-talos-gpu-${uuid}`;
-const applyExtensions = `apply ExtensionsConfigurations ${ours}`;
-const applyPatch = `apply ConfigPatches ${ours}`;
+const ownId = `510-talos-gpu-${uuid}`;
+const ownIdOfEarlierPatch = `5010-talos-gpu-${uuid}`;
+const applyExtensions = `apply ExtensionsConfigurations ${ownId}`;
+const applyPatch = `apply ConfigPatches ${ownId}`;
 
 /** A resource in Omni from another tool: a patch, or a list of extensions. */
-type Foreign = { id: string; labels: Record<string, string> } & (
+type ForeignResource = { id: string; labels: Record<string, string> } & (
   { patch: string } | { extensions: string[] }
 );
 
@@ -35,7 +35,7 @@ interface OmniRun {
   /** Set if the machine leaves the stack, so that the stack's resources in Omni are removed. */
   releases?: true;
   /** Resources that other tools have created before. */
-  foreign?: Foreign[];
+  foreign?: ForeignResource[];
   /** Further changes of Omni from now on. */
   omni?: Partial<FakeOmni>;
   /** Set if Omni fails to list its resources, for this many seconds or forever. */
@@ -61,12 +61,10 @@ interface OmniRun {
 }
 
 /** Runs the program on the same Omni, once for each entry. */
-async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
-  const [omni, clock, lines]: [FakeOmni, FakeClock, string[]] = [
-    new FakeOmni(),
-    new FakeClock(),
-    [],
-  ];
+async function runOmni(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
+  const omni = new FakeOmni();
+  const clock = new FakeClock();
+  const lines: string[] = [];
   const report = (line: string): void => void lines.push(line);
   const { list } = omni;
   for (const run of runs) {
@@ -81,7 +79,7 @@ async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
     }
     omni.calls.length = 0;
 
-    const { patches = [part], extensions = ["siderolabs/x"], drop } = run;
+    const { patches = [containerdPatch], extensions = ["siderolabs/x"], drop } = run;
     const resources = omniResources({ cluster: "frank", uuid, patches, extensions });
     const task: OmniTask = {
       machine: "gpu-1",
@@ -90,80 +88,86 @@ async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
       resources,
       ...(drop ? { drop } : {}),
     };
-    const ended = run.releases
+    const pendingResult = run.releases
       ? releaseFromOmni(task, omni, report, clock)
       : applyToOmni(task, omni, report);
-    const { expect: wanted } = run;
-    if (wanted.error) {
-      const message = await errorMessageOf(ended);
-      for (const part of wanted.error) expect(message).toContain(part);
+    const { expect: expected } = run;
+    if (expected.error) {
+      const message = await errorMessageOf(pendingResult);
+      for (const part of expected.error) expect(message).toContain(part);
       expect(omni.calls).toEqual([]);
       continue;
     }
-    const result = await ended;
-    if (wanted.result) expect(result).toMatchObject(wanted.result);
-    if (wanted.removed !== undefined) expect(result.removed).toHaveLength(wanted.removed);
-    if (wanted.calls) expect(omni.calls).toEqual(wanted.calls);
-    const inOmni = [...omni.held.values()]
+    const result = await pendingResult;
+    if (expected.result) expect(result).toMatchObject(expected.result);
+    if (expected.removed !== undefined) expect(result.removed).toHaveLength(expected.removed);
+    if (expected.calls) expect(omni.calls).toEqual(expected.calls);
+    const patchIds = [...omni.resources.values()]
       .filter(({ spec }) => "data" in spec)
       .map(({ metadata }) => metadata.id);
-    if (wanted.patchesInOmni) expect(inOmni.sort()).toEqual(wanted.patchesInOmni);
-    if (wanted.logs) expect(lines.join()).toContain(wanted.logs);
+    if (expected.patchesInOmni) expect(patchIds.sort()).toEqual(expected.patchesInOmni);
+    if (expected.logs) expect(lines.join()).toContain(expected.logs);
   }
 }
 
 const firstRun: OmniRun = { expect: { calls: [applyExtensions, applyPatch] } };
 
-const ofCluster = { "omni.sidero.dev/cluster": "frank" };
-const ofMachineSet = (name: string) => ({ ...ofCluster, "omni.sidero.dev/machine-set": name });
-const ofMachine = (id: string, cluster = "frank") => ({
+const clusterLabels = { "omni.sidero.dev/cluster": "frank" };
+const machineSetLabels = (name: string) => ({
+  ...clusterLabels,
+  "omni.sidero.dev/machine-set": name,
+});
+const machineLabels = (id: string, cluster = "frank") => ({
   "omni.sidero.dev/cluster": cluster,
   "omni.sidero.dev/cluster-machine": id,
 });
-/** Omni's view of the machine's image. */
-const runs = (...extensions: string[]) => ({
-  seen: { talosVersion: "v1.12.6", schematicId: "s", extensions },
+/** Omni, with a machine whose image has these extensions. */
+const omniWithExtensions = (...extensions: string[]) => ({
+  imageState: { talosVersion: "v1.12.6", schematicId: "s", extensions },
 });
 
 describe("omni-apply", () => {
   test("writes the extensions before the patch, and nothing at the second run", () =>
-    play(firstRun, { expect: { result: { written: [], removed: [] }, calls: [] } }));
+    runOmni(firstRun, { expect: { result: { written: [], removed: [] }, calls: [] } }));
 
   test("removes only a patch that the stack no longer has", () =>
-    play(
+    runOmni(
       {
         foreign: [
-          { id: "500-theirs", labels: ofCluster, patch: "machine: {sysctls: {a: b}}\n" },
-          { id: "510-talos-gpu-another", labels: ofCluster, patch: noPart },
+          { id: "500-theirs", labels: clusterLabels, patch: "machine: {sysctls: {a: b}}\n" },
+          { id: "510-talos-gpu-another", labels: clusterLabels, patch: emptyPatch },
         ],
-        patches: [noPart, part],
-        expect: { result: { written: [ours, oursBefore, ours] } },
+        patches: [emptyPatch, containerdPatch],
+        expect: { result: { written: [ownId, ownIdOfEarlierPatch, ownId] } },
       },
       {
         expect: {
-          result: { written: [], removed: [oursBefore] },
-          patchesInOmni: ["500-theirs", "510-talos-gpu-another", ours],
+          result: { written: [], removed: [ownIdOfEarlierPatch] },
+          patchesInOmni: ["500-theirs", "510-talos-gpu-another", ownId],
         },
       },
     ));
 
   test("keeps containerd's part under its ID if another patch is added or removed", () =>
-    play(
+    runOmni(
       firstRun,
-      { patches: [noPart, part], expect: { result: { written: [oursBefore] } } },
-      { expect: { result: { written: [], removed: [oursBefore] } } },
+      {
+        patches: [emptyPatch, containerdPatch],
+        expect: { result: { written: [ownIdOfEarlierPatch] } },
+      },
+      { expect: { result: { written: [], removed: [ownIdOfEarlierPatch] } } },
     ));
 
   test("deletes a patch before writing it under another ID", () => {
-    const numberedBefore = `511-talos-gpu-${uuid}`; // an earlier release of this package numbered its patches in this way
-    return play({
-      foreign: [{ id: numberedBefore, labels: {}, patch: part }],
-      patches: [noPart, part],
+    const formerId = `511-talos-gpu-${uuid}`; // an earlier release of this package numbered its patches in this way
+    return runOmni({
+      foreign: [{ id: formerId, labels: {}, patch: containerdPatch }],
+      patches: [emptyPatch, containerdPatch],
       expect: {
         calls: [
-          `delete ConfigPatches ${numberedBefore}`,
+          `delete ConfigPatches ${formerId}`,
           applyExtensions,
-          `apply ConfigPatches ${oursBefore}`,
+          `apply ConfigPatches ${ownIdOfEarlierPatch}`,
           applyPatch,
         ],
       },
@@ -171,11 +175,15 @@ describe("omni-apply", () => {
   });
 
   describe("if another tool's patch in Omni has the same file", () => {
-    const rival: Foreign = { id: "300-cdi-containerd", labels: ofCluster, patch: part };
+    const otherToolsPatch: ForeignResource = {
+      id: "300-cdi-containerd",
+      labels: clusterLabels,
+      patch: containerdPatch,
+    };
 
     test("refuses a patch for the whole cluster before it writes anything", () =>
-      play({
-        foreign: [rival],
+      runOmni({
+        foreign: [otherToolsPatch],
         expect: {
           error: [
             "machines.gpu-1.containerd: the patch 300-cdi-containerd in Omni, for the whole cluster frank",
@@ -185,23 +193,27 @@ describe("omni-apply", () => {
       }));
 
     test("accepts a patch for another machine set", () =>
-      play({
-        foreign: [{ id: "300-of-a-set", labels: ofMachineSet("gpus"), patch: part }],
+      runOmni({
+        foreign: [{ id: "300-of-a-set", labels: machineSetLabels("gpus"), patch: containerdPatch }],
         expect: { calls: [applyExtensions, applyPatch] },
       }));
 
     test("accepts every patch if the stack writes no containerd part", () =>
-      play({
-        foreign: [rival],
-        patches: [noPart],
+      runOmni({
+        foreign: [otherToolsPatch],
+        patches: [emptyPatch],
         expect: { calls: [applyExtensions, applyPatch] },
       }));
   });
 
   test("refuses to remove extensions that the stack does not list, until the stack drops them", () =>
-    play(
+    runOmni(
       {
-        omni: runs("siderolabs/iscsi-tools", "siderolabs/util-linux-tools", "siderolabs/x"),
+        omni: omniWithExtensions(
+          "siderolabs/iscsi-tools",
+          "siderolabs/util-linux-tools",
+          "siderolabs/x",
+        ),
         expect: {
           error: [
             "machines.gpu-1.extensions: the machine runs siderolabs/iscsi-tools, siderolabs/util-linux-tools, ",
@@ -215,42 +227,42 @@ describe("omni-apply", () => {
     ));
 
   test("removes extensions that the stack's own list added", () =>
-    play(firstRun, {
-      omni: runs("siderolabs/iscsi-tools", "siderolabs/x"),
-      patches: [noPart, part],
-      expect: { result: { written: [oursBefore] } },
+    runOmni(firstRun, {
+      omni: omniWithExtensions("siderolabs/iscsi-tools", "siderolabs/x"),
+      patches: [emptyPatch, containerdPatch],
+      expect: { result: { written: [ownIdOfEarlierPatch] } },
     }));
 
   // Omni's "Update Extensions" dialog makes a list for the machine (siderolabs/omni,
   // frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
   describe("if another tool has a list of extensions in Omni", () => {
-    const byDialog: Foreign = {
+    const listOfDialog: ForeignResource = {
       id: `schematic-${uuid}`,
-      labels: ofMachine(uuid),
+      labels: machineLabels(uuid),
       extensions: ["siderolabs/iscsi-tools", "siderolabs/x"],
     };
-    const twoLists: [string, ...string[]] = [
+    const twoListsError: [string, ...string[]] = [
       `machines.gpu-1.extensions: schematic-${uuid} in Omni also lists extensions for this machine ` +
         "(siderolabs/iscsi-tools, siderolabs/x); ",
       `\`omnictl delete ExtensionsConfigurations.omni.sidero.dev schematic-${uuid}\``,
     ];
 
     test("refuses a list for the same machine at the first run", () =>
-      play({ foreign: [byDialog], expect: { error: twoLists } }));
+      runOmni({ foreign: [listOfDialog], expect: { error: twoListsError } }));
 
     test("refuses a list for the same machine also if the stack's list is already in Omni", () =>
-      play(firstRun, { foreign: [byDialog], expect: { error: twoLists } }));
+      runOmni(firstRun, { foreign: [listOfDialog], expect: { error: twoListsError } }));
 
     test("accepts a list for the same machine if the stack lists no extensions", () =>
-      play({ foreign: [byDialog], extensions: [], expect: { calls: [applyPatch] } }));
+      runOmni({ foreign: [listOfDialog], extensions: [], expect: { calls: [applyPatch] } }));
 
     test.each([
-      ["another machine", ofMachine("another")],
-      ["the machine in another cluster", ofMachine(uuid, "x")],
-      ["the machine set", ofMachineSet("frank-workers")],
-      ["the whole cluster", ofCluster],
+      ["another machine", machineLabels("another")],
+      ["the machine in another cluster", machineLabels(uuid, "x")],
+      ["the machine set", machineSetLabels("frank-workers")],
+      ["the whole cluster", clusterLabels],
     ])("accepts a list for %s", (_, labels) =>
-      play({
+      runOmni({
         foreign: [{ id: "schematic-theirs", labels, extensions: ["siderolabs/x"] }],
         expect: { calls: [applyExtensions, applyPatch] },
       }),
@@ -259,25 +271,25 @@ describe("omni-apply", () => {
 
   describe("refuses a machine", () => {
     test("that Omni does not know", () =>
-      play({
-        omni: { seen: undefined, state: undefined },
+      runOmni({
+        omni: { imageState: undefined, state: undefined },
         expect: { error: ["machines.gpu-1.uuid: Omni knows no machine"] },
       }));
 
     test("that belongs to another cluster", () =>
-      play({
+      runOmni({
         omni: { state: { ...new FakeOmni().state!, cluster: "other" } },
         expect: { error: ["belongs to the cluster other, not frank"] },
       }));
 
     test("whose cluster Omni does not have", () =>
-      play({
+      runOmni({
         omni: { state: undefined, clusters: [] },
         expect: { error: ["clusterName: Omni has no cluster frank"] },
       }));
 
     test("whose cluster a cluster template manages", () =>
-      play({
+      runOmni({
         omni: { templated: true },
         expect: {
           error: ["machines.gpu-1.configuration: a cluster template manages the cluster frank"],
@@ -287,7 +299,7 @@ describe("omni-apply", () => {
 
   describe("for a machine that has not joined its cluster yet", () => {
     test("writes the patches, and reports that Omni keeps them", () =>
-      play({
+      runOmni({
         omni: { state: undefined },
         expect: {
           calls: [applyExtensions, applyPatch],
@@ -296,9 +308,9 @@ describe("omni-apply", () => {
       }));
 
     test("refuses another tool's patch for any machine set", () =>
-      play({
+      runOmni({
         omni: { state: undefined },
-        foreign: [{ id: "300-of-a-set", labels: ofMachineSet("gpus"), patch: part }],
+        foreign: [{ id: "300-of-a-set", labels: machineSetLabels("gpus"), patch: containerdPatch }],
         expect: { error: ["for the machine set gpus"] },
       }));
   });
@@ -306,14 +318,14 @@ describe("omni-apply", () => {
 
 describe("omni-release", () => {
   test("removes only the stack's resources, and nothing at the second run", () =>
-    play(
-      { ...firstRun, foreign: [{ id: "500-theirs", labels: ofCluster, patch: noPart }] },
+    runOmni(
+      { ...firstRun, foreign: [{ id: "500-theirs", labels: clusterLabels, patch: emptyPatch }] },
       { releases: true, expect: { removed: 2, patchesInOmni: ["500-theirs"] } },
       { releases: true, expect: { removed: 0 } },
     ));
 
   test("waits for Omni if it does not answer", () =>
-    play(firstRun, {
+    runOmni(firstRun, {
       failing: {
         seconds: 60,
         problem: "unreachable",
@@ -324,7 +336,7 @@ describe("omni-release", () => {
     }));
 
   test("explains how the stack forgets the machine if Omni is gone", () =>
-    play(firstRun, {
+    runOmni(firstRun, {
       failing: { problem: "refused", message: "omnictl get failed: no such host" },
       releases: true,
       expect: {
@@ -352,7 +364,7 @@ test.each<[string, string, unknown]>([
   ["a cluster without annotations", "", { templated: false }],
 ])("omnictl's output for %s is read", async (_, annotations, expected) => {
   const type = "Clusters.omni.sidero.dev";
-  const printed = `metadata:
+  const output = `metadata:
     namespace: default
     type: ${type}
     id: frank
@@ -360,6 +372,6 @@ test.each<[string, string, unknown]>([
 ${annotations}spec:
     talosversion: 1.12.6
 `;
-  const omnictl = { run: async () => printed } as unknown as Talosctl;
+  const omnictl = { run: async () => output } as unknown as Talosctl;
   expect(await new OmniServer(omnictl, {} as SecretFiles).cluster("frank")).toEqual(expected);
 });

@@ -8,10 +8,10 @@ import { waitingForSandbox } from "../fakes/machine";
 import { errorMessageOf } from "../setup";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
-const quiet = (): void => {};
+const ignoreLine = (): void => {};
 
 describe("omni-wait", () => {
-  const wanted = (more: Partial<OmniWaitTask> = {}): OmniWaitTask =>
+  const createTask = (fields: Partial<OmniWaitTask> = {}): OmniWaitTask =>
     omniWaitTask.parse({
       machine: "gpu-1",
       address: "192.0.2.1",
@@ -24,79 +24,81 @@ describe("omni-wait", () => {
       extensionServices: [],
       files: {},
       timeouts: { reboot: "10m", verify: "5m" },
-      ...more,
+      ...fields,
     });
-  const bench = () => {
+  const createClients = () => {
     const clock = new FakeClock();
-    return { omni: new FakeOmni(), machine: new FakeMachine(clock), clock, report: quiet };
+    return { omni: new FakeOmni(), machine: new FakeMachine(clock), clock, report: ignoreLine };
   };
 
   test("ends once the machine has release, extensions and configuration", async () => {
-    const parts = bench();
-    parts.omni.changes = true;
-    parts.clock.after(120, () => (parts.omni.changes = false));
-    expect(await waitForOmni(wanted(), parts)).toMatchObject({
+    const clients = createClients();
+    clients.omni.hasPendingChanges = true;
+    clients.clock.after(120, () => (clients.omni.hasPendingChanges = false));
+    expect(await waitForOmni(createTask(), clients)).toMatchObject({
       talosVersion: "v1.12.6",
       schematicId: "s",
     });
-    expect(parts.clock.now()).toBeGreaterThanOrEqual(120_000);
+    expect(clients.clock.now()).toBeGreaterThanOrEqual(120_000);
   });
 
   test("asks once to add the machine to its cluster, and continues after that", async () => {
-    const said: string[] = [];
-    const parts = { ...bench(), report: (line: string) => said.push(line) };
-    const { state } = parts.omni;
-    parts.omni.state = undefined;
-    parts.clock.after(600, () => (parts.omni.state = state));
-    await waitForOmni(wanted(), parts);
-    expect(said.join()).not.toContain("template"); // a sync of a template would remove patches and extensions
-    expect(parts.clock.now()).toBeGreaterThanOrEqual(600_000);
+    const logLines: string[] = [];
+    const clients = { ...createClients(), report: (line: string) => logLines.push(line) };
+    const { state } = clients.omni;
+    clients.omni.state = undefined;
+    clients.clock.after(600, () => (clients.omni.state = state));
+    await waitForOmni(createTask(), clients);
+    expect(logLines.join()).not.toContain("template"); // a sync of a template would remove patches and extensions
+    expect(clients.clock.now()).toBeGreaterThanOrEqual(600_000);
     expect(
-      said.filter((line) => line.includes(`add the machine ${uuid} to the cluster frank in Omni`)),
+      logLines.filter((line) =>
+        line.includes(`add the machine ${uuid} to the cluster frank in Omni`),
+      ),
     ).toHaveLength(1);
   });
 
   describe("a paused boot", () => {
-    const looping = () => {
-      const said: string[] = [];
-      const parts = { ...bench(), report: (line: string) => said.push(line) };
-      parts.machine.stageName = "booting";
-      parts.machine.bootProblems = [
+    const setupPausedBoot = () => {
+      const logLines: string[] = [];
+      const clients = { ...createClients(), report: (line: string) => logLines.push(line) };
+      clients.machine.stageName = "booting";
+      clients.machine.bootProblems = [
         "writeUserFiles failed, rebooting in 35 minutes … already exists",
       ];
       return {
-        parts,
-        said,
-        told: () => said.filter((line) => line.includes("its boot does not go on")),
+        clients,
+        logLines,
+        pauseLines: () => logLines.filter((line) => line.includes("its boot does not go on")),
       };
     };
 
     test("is reported, and ends the wait if the next boot fails too", async () => {
-      const { parts, told } = looping();
-      parts.clock.after(300, () => parts.machine.bootCount++);
+      const { clients, pauseLines } = setupPausedBoot();
+      clients.clock.after(300, () => clients.machine.bootCount++);
       const message = await errorMessageOf(
-        waitForOmni(wanted({ driverVersion: "570.211.01" }), parts),
+        waitForOmni(createTask({ driverVersion: "570.211.01" }), clients),
       );
       expect(message).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
       expect(message).toContain("again and again");
-      expect(told()).toHaveLength(1);
-      expect(parts.clock.now()).toBeLessThan(310_000);
+      expect(pauseLines()).toHaveLength(1);
+      expect(clients.clock.now()).toBeLessThan(310_000);
     });
 
     test("does not end the wait if the patch is corrected during the pause", async () => {
-      const { parts, told } = looping();
+      const { clients, pauseLines } = setupPausedBoot();
       const files = { "/proc/modules": "overlay 1 0 - Live 0x0\n" };
-      parts.omni.state!.ready = false;
-      parts.clock.after(300, () => {
-        parts.machine.bootCount++;
-        parts.machine.stageName = "running";
-        parts.machine.bootProblems = [];
-        parts.omni.state!.ready = true;
+      clients.omni.state!.ready = false;
+      clients.clock.after(300, () => {
+        clients.machine.bootCount++;
+        clients.machine.stageName = "running";
+        clients.machine.bootProblems = [];
+        clients.omni.state!.ready = true;
       });
-      parts.machine.read = async () =>
-        parts.machine.bootCount > 1 ? files["/proc/modules"] : undefined;
-      await waitForOmni(wanted({ files }), parts);
-      expect(told()).toHaveLength(1);
+      clients.machine.read = async () =>
+        clients.machine.bootCount > 1 ? files["/proc/modules"] : undefined;
+      await waitForOmni(createTask({ files }), clients);
+      expect(pauseLines()).toHaveLength(1);
     });
   });
 
@@ -107,10 +109,12 @@ describe("omni-wait", () => {
      * Merges as Talos does (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go,
      * internal/pkg/toml/merge.go).
      */
-    const merged = (name: string, customizations: string[]): string =>
+    const mergedConfiguration = (name: string, customizations: string[]): string =>
       [
         "## file /etc/cri/conf.d/00-base.part (sha256:aa)",
-        ...customizations.map((each) => `## in-memory customization "${each}" (sha256:bb)`),
+        ...customizations.map(
+          (customization) => `## in-memory customization "${customization}" (sha256:bb)`,
+        ),
         "",
         "version = 3",
         "[plugins]",
@@ -120,27 +124,30 @@ describe("omni-wait", () => {
         `    [${runtime}.containerd]`,
         `      default_runtime_name = "${name}"`,
       ].join("\n");
-    const waiting = (configuration: string | undefined) => {
-      const parts = bench();
-      parts.omni.seen!.talosVersion = "v1.14.1";
-      if (configuration !== undefined) parts.machine.files[mergedConfigurationPath] = configuration;
-      return waitForOmni(wanted({ talosVersion: "v1.14.1", containerdPart }), parts);
+    const waitOnTalos114 = (configuration: string | undefined) => {
+      const clients = createClients();
+      clients.omni.imageState!.talosVersion = "v1.14.1";
+      if (configuration !== undefined)
+        clients.machine.files[mergedConfigurationPath] = configuration;
+      return waitForOmni(createTask({ talosVersion: "v1.14.1", containerdPart }), clients);
     };
 
     test("is in effect if the merged configuration has all of its values", async () => {
-      const seen = await waiting(merged("nvidia", ["customization"]));
-      expect(seen).toMatchObject({ talosVersion: "v1.14.1" });
+      const imageState = await waitOnTalos114(mergedConfiguration("nvidia", ["customization"]));
+      expect(imageState).toMatchObject({ talosVersion: "v1.14.1" });
     });
 
     test("is not in effect if the merged configuration lacks its keys, and the message names them", async () => {
-      const message = await errorMessageOf(waiting("version = 3\n"));
+      const message = await errorMessageOf(waitOnTalos114("version = 3\n"));
       expect(message).toContain(
         `${mergedConfigurationPath} lacks plugins."io.containerd.cri.v1.runtime".cdi_spec_dirs, plugins."io.containerd.cri.v1.runtime".containerd.default_runtime_name`,
       );
     });
 
     test("is not in effect if overridden, and the message names only the document that Talos merges later", async () => {
-      const message = await errorMessageOf(waiting(merged("runc", ["aa", "customization", "zz"])));
+      const message = await errorMessageOf(
+        waitOnTalos114(mergedConfiguration("runc", ["aa", "customization", "zz"])),
+      );
       expect(message).toContain("containerd.default_runtime_name");
       expect(message).toContain(
         "CRICustomizationConfig zz may override these keys, because Talos merges the parts in the order of their names",
@@ -149,9 +156,9 @@ describe("omni-wait", () => {
     });
 
     test("is not in effect while containerd waits for the boot that activates workload isolation", async () => {
-      const parts = bench();
-      parts.machine.cri = waitingForSandbox;
-      const message = await errorMessageOf(waitForOmni(wanted(), parts));
+      const clients = createClients();
+      clients.machine.cri = waitingForSandbox;
+      const message = await errorMessageOf(waitForOmni(createTask(), clients));
       expect(message).toContain(
         'service cri is Waiting and not healthy (Waiting for service "sandboxd"',
       );
@@ -159,7 +166,7 @@ describe("omni-wait", () => {
     });
 
     test("is not in effect while the merged configuration is missing", async () => {
-      expect(await errorMessageOf(waiting(undefined))).toContain(
+      expect(await errorMessageOf(waitOnTalos114(undefined))).toContain(
         `${mergedConfigurationPath} is missing`,
       );
     });
@@ -167,16 +174,16 @@ describe("omni-wait", () => {
 
   test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
     ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
-    ["machine", (omni) => (omni.seen = undefined), {}, "Omni knows no machine"],
+    ["machine", (omni) => (omni.imageState = undefined), {}, "Omni knows no machine"],
     [
       "release",
-      (omni) => (omni.seen!.talosVersion = "v1.12.4"),
+      (omni) => (omni.imageState!.talosVersion = "v1.12.4"),
       {},
       "it runs v1.12.4, not v1.12.6",
     ],
     [
       "extensions",
-      (omni) => (omni.seen!.extensions = []),
+      (omni) => (omni.imageState!.extensions = []),
       {},
       "its image lacks the extensions siderolabs/x",
     ],
@@ -206,11 +213,14 @@ describe("omni-wait", () => {
       {},
       "Omni reports the machine as not ready",
     ],
-  ])("reports at its limit what the machine lacks: %s", async (_, spoil, more, part) => {
-    const parts = bench();
-    spoil(parts.omni);
-    const message = await errorMessageOf(waitForOmni(wanted(more), parts));
-    expect(message).toContain(part);
-    expect(message).toContain("25m");
-  });
+  ])(
+    "reports at its limit what the machine lacks: %s",
+    async (_, changeOmni, taskFields, expectedPart) => {
+      const clients = createClients();
+      changeOmni(clients.omni);
+      const message = await errorMessageOf(waitForOmni(createTask(taskFields), clients));
+      expect(message).toContain(expectedPart);
+      expect(message).toContain("25m");
+    },
+  );
 });

@@ -1,52 +1,52 @@
 import type { RunningImage } from "../../../components/recipe/machine/losses";
 import type { Answer } from "../../../components/program/preflight/web";
 import { schematics } from "../fakes";
-import { ask } from "./stand";
+import { runPreflight } from "./run-preflight";
 
 /** The layers' sizes are invented. The partitions' sizes are those of Talos before 1.11, and of later releases. */
 const MIB = 2 ** 20;
-const small = 1101 * MIB;
+const smallPartitionBytes = 1101 * MIB;
 
 /** Answers of an Image Factory for an image: a list for two architectures, then an image for each. */
-function served(
+function factoryAnswers(
   schematic: string,
-  release: string,
+  talosVersion: string,
   sizes: { amd64: number; arm64: number },
   installer = "metal-installer",
 ): Record<string, Answer> {
-  const at = `https://factory.talos.dev/v2/${installer}/${schematic}/manifests/`;
-  const digest = (arch: string): string => `sha256:${arch}-${release}`;
-  const body = (value: unknown): Answer => ({ status: 200, body: JSON.stringify(value) });
+  const baseUrl = `https://factory.talos.dev/v2/${installer}/${schematic}/manifests/`;
+  const digest = (arch: string): string => `sha256:${arch}-${talosVersion}`;
+  const jsonAnswer = (value: unknown): Answer => ({ status: 200, body: JSON.stringify(value) });
   return {
-    [`${at}${release}`]: body({
+    [`${baseUrl}${talosVersion}`]: jsonAnswer({
       manifests: [{ digest: digest("amd64") }, { digest: digest("arm64") }],
     }),
     ...Object.fromEntries(
       Object.entries(sizes).map(([arch, mebibytes]) => [
-        `${at}${digest(arch)}`,
-        body({ layers: [{ size: 30 * MIB }, { size: mebibytes * MIB }] }),
+        `${baseUrl}${digest(arch)}`,
+        jsonAnswer({ layers: [{ size: 30 * MIB }, { size: mebibytes * MIB }] }),
       ]),
     ),
   };
 }
 
-const running = (changes: Partial<RunningImage> = {}): RunningImage => ({
+const runningImage = (changes: Partial<RunningImage> = {}): RunningImage => ({
   extensions: { schematic: schematics.other },
   configuredArgs: [],
   platform: "metal",
   secureBoot: false,
-  bootPartition: { name: "EFI", bytes: small },
+  bootPartition: { name: "EFI", bytes: smallPartitionBytes },
   ...changes,
 });
-const wanted = (mebibytes: number) =>
-  served(schematics.gpu, "v1.12.6", { amd64: mebibytes, arm64: mebibytes + 50 });
-const runs = (mebibytes: number) =>
-  served(schematics.other, "v1.12.4", { amd64: mebibytes, arm64: mebibytes + 50 });
+const answersForNextImage = (mebibytes: number) =>
+  factoryAnswers(schematics.gpu, "v1.12.6", { amd64: mebibytes, arm64: mebibytes + 50 });
+const answersForRunningImage = (mebibytes: number) =>
+  factoryAnswers(schematics.other, "v1.12.4", { amd64: mebibytes, arm64: mebibytes + 50 });
 
 test("refuses an image for which the boot partition has no room next to the running one", async () => {
-  const { outcome } = await ask({
-    machine: { runningImage: running() },
-    mirror: { ...runs(500), ...wanted(602) },
+  const { outcome } = await runPreflight({
+    machine: { runningImage: runningImage() },
+    webByUrl: { ...answersForRunningImage(500), ...answersForNextImage(602) },
   });
   expect(outcome).toEqual([
     expect.stringMatching(
@@ -58,23 +58,27 @@ test("refuses an image for which the boot partition has no room next to the runn
 /** Changes of a running image; undefined removes a field. */
 type Changes = { [part in keyof RunningImage]?: RunningImage[part] | undefined };
 test.each<[string, Changes, Record<string, Answer>]>([
-  ["the partition holds both images", {}, { ...runs(500), ...wanted(601) }],
+  [
+    "the partition holds both images",
+    {},
+    { ...answersForRunningImage(500), ...answersForNextImage(601) },
+  ],
   [
     "the partition is one of Talos 1.11 or newer",
     { bootPartition: { name: "EFI", bytes: 2101 * MIB } },
-    { ...runs(900), ...wanted(900) },
+    { ...answersForRunningImage(900), ...answersForNextImage(900) },
   ],
   [
     "the machine reports no size of its boot partition",
     { bootPartition: undefined },
-    wanted(2_000),
+    answersForNextImage(2_000),
   ],
   ["the Factory does not have the sizes", {}, {}],
   [
     "the Factory's answer has one layer",
     {},
     Object.fromEntries(
-      Object.entries(wanted(2_000)).map(([url, answer]) => [
+      Object.entries(answersForNextImage(2_000)).map(([url, answer]) => [
         url,
         url.includes("sha256:") ? { status: 200, body: '{"layers":[{"size":1}]}' } : answer,
       ]),
@@ -83,21 +87,23 @@ test.each<[string, Changes, Record<string, Answer>]>([
   [
     "the Factory answers with a page",
     {},
-    Object.fromEntries(Object.keys(wanted(1)).map((url) => [url, { status: 200, body: "<html>" }])),
+    Object.fromEntries(
+      Object.keys(answersForNextImage(1)).map((url) => [url, { status: 200, body: "<html>" }]),
+    ),
   ],
-])("accepts the image if %s", async (_, changes, mirror) => {
-  const { outcome } = await ask({
-    machine: { runningImage: running(changes as RunningImage) },
-    mirror,
+])("accepts the image if %s", async (_, changes, webByUrl) => {
+  const { outcome } = await runPreflight({
+    machine: { runningImage: runningImage(changes as RunningImage) },
+    webByUrl,
   });
   expect(outcome).toHaveProperty("machines");
 });
 
 test("refuses an image that alone is larger than the boot partition, whatever runs", async () => {
   const partition = { name: "BOOT" as const, bytes: 1000 * MIB };
-  const { outcome } = await ask({
-    machine: { runningImage: running({ bootPartition: partition, extensions: {} }) },
-    mirror: wanted(1_001),
+  const { outcome } = await runPreflight({
+    machine: { runningImage: runningImage({ bootPartition: partition, extensions: {} }) },
+    webByUrl: answersForNextImage(1_001),
   });
   expect(outcome).toEqual([
     expect.stringContaining(
@@ -107,28 +113,28 @@ test("refuses an image that alone is larger than the boot partition, whatever ru
 });
 
 test("asks for the running image under the name of its Secure Boot variant", async () => {
-  const { asked } = await ask({
-    machine: { runningImage: running({ secureBoot: true }) },
+  const { requestedUrls } = await runPreflight({
+    machine: { runningImage: runningImage({ secureBoot: true }) },
     machines: [
       { installerImage: `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6` },
     ],
   });
-  expect(asked).toContain(
+  expect(requestedUrls).toContain(
     `https://factory.talos.dev/v2/metal-installer-secureboot/${schematics.other}/manifests/v1.12.4`,
   );
 });
 
 test("compares each image with the one before it, if the machine goes over several minors", async () => {
-  const { outcome } = await ask({
-    machine: { runningImage: running(), talosVersion: "v1.10.9" },
-    mirror: {
+  const { outcome } = await runPreflight({
+    machine: { runningImage: runningImage(), talosVersion: "v1.10.9" },
+    webByUrl: {
       "https://factory.talos.dev/versions": {
         status: 200,
         body: JSON.stringify(["v1.10.9", "v1.11.6", "v1.12.6"]),
       },
-      ...served(schematics.other, "v1.10.9", { amd64: 400, arm64: 400 }),
-      ...served(schematics.gpu, "v1.11.6", { amd64: 600, arm64: 600 }),
-      ...wanted(600),
+      ...factoryAnswers(schematics.other, "v1.10.9", { amd64: 400, arm64: 400 }),
+      ...factoryAnswers(schematics.gpu, "v1.11.6", { amd64: 600, arm64: 600 }),
+      ...answersForNextImage(600),
     },
   });
   expect(outcome).toContainEqual(
@@ -139,13 +145,13 @@ test("compares each image with the one before it, if the machine goes over sever
 });
 
 test("asks nothing if the machine already runs the image", async () => {
-  const { asked } = await ask({
+  const { requestedUrls } = await runPreflight({
     machine: {
-      runningImage: running({ extensions: { schematic: schematics.gpu } }),
+      runningImage: runningImage({ extensions: { schematic: schematics.gpu } }),
       schematicId: schematics.gpu,
       talosVersion: "v1.12.6",
     },
-    mirror: { ...wanted(2_000) },
+    webByUrl: { ...answersForNextImage(2_000) },
   });
-  expect(asked.filter((url) => url.includes("sha256:"))).toEqual([]);
+  expect(requestedUrls.filter((url) => url.includes("sha256:"))).toEqual([]);
 });

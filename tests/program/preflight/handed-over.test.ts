@@ -4,101 +4,116 @@ import type { PreflightTask, Remembered } from "../../../components/program/pref
 
 type Place = NonNullable<Remembered["place"]>;
 
-const at = (owner: Place["owner"], place: string): Place => ({ owner, at: place });
+const placeOf = (owner: Place["owner"], address: string): Place => ({ owner, at: address });
 
-/** Fields and problems of an update from the first machines to the second ones. */
-function update(before: Record<string, Place | undefined>, after: Record<string, Place>): string[] {
-  const known = Object.entries(before).map(([name, place]): [string, Remembered] => [
-    name,
-    { wanted: "1", brought: [], place },
-  ]);
-  const now = Object.entries(after).map(([machine, place]) => ({ machine, ...place }));
+/** Fields and problems of the findings of an update, by the machines before and after it. */
+function findingsOfUpdate(
+  placesBefore: Record<string, Place | undefined>,
+  placesAfter: Record<string, Place>,
+): string[] {
+  const rememberedMachines = Object.entries(placesBefore).map(
+    ([name, place]): [string, Remembered] => [name, { wanted: "1", brought: [], place }],
+  );
+  const plannedMachines = Object.entries(placesAfter).map(([machine, place]) => ({
+    machine,
+    ...place,
+  }));
   const task = {
-    machines: now
+    machines: plannedMachines
       .filter(({ owner }) => owner !== "omni")
       .map(({ machine, owner, at: address }) => ({ machine, configuration: owner, address })),
-    omni: now
+    omni: plannedMachines
       .filter(({ owner }) => owner === "omni")
       .map(({ machine, at: uuid }) => ({ machine, uuid })),
   } as unknown as Pick<PreflightTask, "machines" | "omni">;
-  return takenAway(task, Object.fromEntries(known)).map(
+  return takenAway(task, Object.fromEntries(rememberedMachines)).map(
     ({ field, problem }) => `${field}: ${problem}`,
   );
 }
 
-const [here, there] = ["10.0.0.1", "10.0.0.2"];
+const [address, otherAddress] = ["10.0.0.1", "10.0.0.2"];
 
-test.each<[string, Record<string, Place | undefined>, Record<string, Place>, RegExp[]]>([
-  [
-    "refuses to give a leaving machine's address to a new machine",
-    { old: at("adopted", here) },
-    { new: at("adopted", here) },
-    [/^machines\.new\.address: 10\.0\.0\.1 belongs to the machine old, which this update removes/],
-  ],
-  [
-    "refuses to give a leaving Omni machine's UUID to a new machine",
-    { old: at("omni", "uuid-1") },
-    { new: at("omni", "uuid-1") },
-    [/^machines\.new\.uuid: uuid-1 belongs to the machine old/],
-  ],
-  [
-    "refuses to move a machine to the address of a leaving machine",
-    { old: at("adopted", here), new: at("adopted", there) },
-    { new: at("adopted", here) },
-    [/^machines\.new\.address: 10\.0\.0\.1 belongs to the machine old/],
-  ],
-  ...(["owned", "omni"] as const).map(
-    (owner): [string, Record<string, Place>, Record<string, Place>, RegExp[]] => [
-      `refuses to change a machine from adopted to ${owner}`,
-      { it: at("adopted", here) },
-      { it: at(owner, here) },
-      [RegExp(`^machines\\.it\\.configuration: changes from adopted to ${owner}`)],
+/** An update, by the machines that it finds and leaves, and the expected findings. */
+interface HandOver {
+  title: string;
+  before: Record<string, Place | undefined>;
+  after: Record<string, Place>;
+  findings: RegExp[];
+}
+
+test.each<HandOver>([
+  {
+    title: "refuses to give a leaving machine's address to a new machine",
+    before: { old: placeOf("adopted", address) },
+    after: { new: placeOf("adopted", address) },
+    findings: [
+      /^machines\.new\.address: 10\.0\.0\.1 belongs to the machine old, which this update removes/,
     ],
-  ),
-  [
-    "refuses to change a machine from omni to adopted",
-    { it: at("omni", "uuid-1") },
-    { it: at("adopted", here) },
-    [/^machines\.it\.configuration: changes from omni to adopted/],
-  ],
-  [
-    "accepts a change of a machine from owned to adopted",
-    { it: at("owned", here) },
-    { it: at("adopted", here) },
-    [],
-  ],
-  [
-    "accepts another name for an owned machine",
-    { old: at("owned", here) },
-    { new: at("owned", here) },
-    [],
-  ],
-  [
-    "accepts a new machine at another address than the leaving machine",
-    { old: at("adopted", here) },
-    { new: at("adopted", there) },
-    [],
-  ],
-  [
-    "accepts another address of a machine",
-    { it: at("adopted", here) },
-    { it: at("adopted", there) },
-    [],
-  ],
-  [
-    "accepts two machines that exchange their addresses",
-    { a: at("adopted", here), b: at("adopted", there) },
-    { a: at("adopted", there), b: at("adopted", here) },
-    [],
-  ],
-  [
-    "accepts a new machine if the leaving machine's address is unknown",
-    { old: undefined },
-    { new: at("adopted", here) },
-    [],
-  ],
-])("the preflight %s", (_, before, after, said) => {
-  expect(update(before, after)).toEqual(said.map((text) => expect.stringMatching(text) as string));
+  },
+  {
+    title: "refuses to give a leaving Omni machine's UUID to a new machine",
+    before: { old: placeOf("omni", "uuid-1") },
+    after: { new: placeOf("omni", "uuid-1") },
+    findings: [/^machines\.new\.uuid: uuid-1 belongs to the machine old/],
+  },
+  {
+    title: "refuses to move a machine to the address of a leaving machine",
+    before: { old: placeOf("adopted", address), new: placeOf("adopted", otherAddress) },
+    after: { new: placeOf("adopted", address) },
+    findings: [/^machines\.new\.address: 10\.0\.0\.1 belongs to the machine old/],
+  },
+  ...(["owned", "omni"] as const).map((owner) => ({
+    title: `refuses to change a machine from adopted to ${owner}`,
+    before: { gpu: placeOf("adopted", address) },
+    after: { gpu: placeOf(owner, address) },
+    findings: [RegExp(`^machines\\.gpu\\.configuration: changes from adopted to ${owner}`)],
+  })),
+  {
+    title: "refuses to change a machine from omni to adopted",
+    before: { gpu: placeOf("omni", "uuid-1") },
+    after: { gpu: placeOf("adopted", address) },
+    findings: [/^machines\.gpu\.configuration: changes from omni to adopted/],
+  },
+  {
+    title: "accepts a change of a machine from owned to adopted",
+    before: { gpu: placeOf("owned", address) },
+    after: { gpu: placeOf("adopted", address) },
+    findings: [],
+  },
+  {
+    title: "accepts another name for an owned machine",
+    before: { old: placeOf("owned", address) },
+    after: { new: placeOf("owned", address) },
+    findings: [],
+  },
+  {
+    title: "accepts a new machine at another address than the leaving machine",
+    before: { old: placeOf("adopted", address) },
+    after: { new: placeOf("adopted", otherAddress) },
+    findings: [],
+  },
+  {
+    title: "accepts another address of a machine",
+    before: { gpu: placeOf("adopted", address) },
+    after: { gpu: placeOf("adopted", otherAddress) },
+    findings: [],
+  },
+  {
+    title: "accepts two machines that exchange their addresses",
+    before: { a: placeOf("adopted", address), b: placeOf("adopted", otherAddress) },
+    after: { a: placeOf("adopted", otherAddress), b: placeOf("adopted", address) },
+    findings: [],
+  },
+  {
+    title: "accepts a new machine if the leaving machine's address is unknown",
+    before: { old: undefined },
+    after: { new: placeOf("adopted", address) },
+    findings: [],
+  },
+])("the preflight $title", ({ before, after, findings }) => {
+  expect(findingsOfUpdate(before, after)).toEqual(
+    findings.map((pattern) => expect.stringMatching(pattern) as string),
+  );
 });
 
 test("the refusal of a change from adopted to owned explains the way back and what a destroy deletes", () => {

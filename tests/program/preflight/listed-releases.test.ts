@@ -5,30 +5,30 @@ import { factoryImage } from "../fakes";
 const image = factoryImage("v1.13.9");
 
 /** Asks an Image Factory with this answer twice. */
-async function listed(answer: Answer, environment: NodeJS.ProcessEnv = {}, of = image) {
-  const [asked, lines]: [string[], string[]] = [[], []];
-  const web = { get: async (url: string) => (asked.push(url), answer) };
-  const releases = releasesOf(web, placesOf(environment), (line) => lines.push(line));
-  const said = [await releases(of), await releases(of)];
-  expect(said[1]).toEqual(said[0]);
-  return { said: said[0], asked, lines };
+async function askFactoryTwice(answer: Answer, env: NodeJS.ProcessEnv = {}, imageName = image) {
+  const [requestedUrls, logLines]: [string[], string[]] = [[], []];
+  const web = { get: async (url: string) => (requestedUrls.push(url), answer) };
+  const listReleases = releasesOf(web, placesOf(env), (line) => logLines.push(line));
+  const answers = [await listReleases(imageName), await listReleases(imageName)];
+  expect(answers[1]).toEqual(answers[0]);
+  return { releases: answers[0], requestedUrls, logLines };
 }
 
 test("the Image Factory of the image's name is asked once", async () => {
   const body = '["v1.12.6", "1.12.7", "v1.13.0-beta.0", "nonsense", 4]';
-  expect(await listed({ status: 200, body })).toEqual({
-    said: ["v1.12.6", "v1.12.7", "v1.13.0-beta.0"],
-    asked: ["https://factory.talos.dev/versions"],
-    lines: [],
+  expect(await askFactoryTwice({ status: 200, body })).toEqual({
+    releases: ["v1.12.6", "v1.12.7", "v1.13.0-beta.0"],
+    requestedUrls: ["https://factory.talos.dev/versions"],
+    logLines: [],
   });
 });
 
 test("TALOS_GPU_FACTORY replaces the Image Factory of the image's name", async () => {
-  const { asked } = await listed(
+  const { requestedUrls } = await askFactoryTwice(
     { status: 200, body: '["v1.12.6"]' },
     { TALOS_GPU_FACTORY: "http://localhost:1/" },
   );
-  expect(asked).toEqual(["http://localhost:1/versions"]);
+  expect(requestedUrls).toEqual(["http://localhost:1/versions"]);
 });
 
 test.each<[string, Answer]>([
@@ -41,19 +41,20 @@ test.each<[string, Answer]>([
 ])(
   "if the Image Factory gives %s, the package's tables are used, and a line reports that",
   async (_, answer) => {
-    const { said, lines } = await listed(answer);
-    expect(said).toBeUndefined();
-    expect(lines).toEqual([
+    const { releases, logLines } = await askFactoryTwice(answer);
+    expect(releases).toBeUndefined();
+    expect(logLines).toEqual([
       expect.stringContaining("the program uses the newest patch release that this package knows"),
     ]);
   },
 );
 
 test("an image that is not from an Image Factory causes no request", async () => {
-  const { said, asked } = await listed(
+  const { releases, requestedUrls } = await askFactoryTwice(
     { status: 200, body: '["v1.12.6"]' },
     {},
     "ghcr.io/siderolabs/installer:v1.13.9",
   );
-  expect([said, asked]).toEqual([undefined, []]);
+  expect(releases).toBeUndefined();
+  expect(requestedUrls).toEqual([]);
 });

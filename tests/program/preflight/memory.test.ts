@@ -5,49 +5,49 @@ import { preflightResult, type PreflightTask } from "../../../components/program
  * Limit of Linux: with a longer variable the program does not start (execve, MAX_ARG_STRLEN; it counts the name
  * and the final NUL).
  */
-const LONGEST = 131_072 - "PULUMI_COMMAND_STDOUT=\n\0".length;
+const LONGEST_VALUE = 131_072 - "PULUMI_COMMAND_STDOUT=\n\0".length;
 
-const schematic = (number: number): string => number.toString(16).padStart(64, "0");
-const name = (number: number): string => `talos-gpu-${String(number).padStart(4, "0")}`;
+const schematicId = (number: number): string => number.toString(16).padStart(64, "0");
+const machineName = (number: number): string => `talos-gpu-${String(number).padStart(4, "0")}`;
 
-/** The remembered machines of a fleet after this many updates. */
-function after(
-  updates: number,
-  machines: number,
-  schematicOf: (machine: number, update: number) => string,
+/** The preflight's answer, and the machines that it remembers, after this many updates of a fleet. */
+function rememberAfterUpdates(
+  updateCount: number,
+  machineCount: number,
+  schematicOf: (machineIndex: number, update: number) => string,
 ) {
-  let before: Parameters<typeof remembered>[1] = {};
-  let answer = remembered({ machines: [], omni: [] }, before);
-  for (let update = 0; update < updates; update++) {
-    const asked = Array.from({ length: machines }, (_, machine) => ({
-      machine: name(machine),
-      address: `192.168.100.${machine}`,
+  let rememberedMachines: Parameters<typeof remembered>[1] = {};
+  let answer = remembered({ machines: [], omni: [] }, rememberedMachines);
+  for (let update = 0; update < updateCount; update++) {
+    const taskMachines = Array.from({ length: machineCount }, (_, index) => ({
+      machine: machineName(index),
+      address: `192.168.100.${index}`,
       configuration: "adopted",
-      schematicId: schematicOf(machine, update),
+      schematicId: schematicOf(index, update),
       wanted: `${update}`.padEnd(16, "f"),
     })) as PreflightTask["machines"];
-    answer = remembered({ machines: asked, omni: [] }, before);
-    before = preflightResult.parse(JSON.parse(JSON.stringify(answer))).machines;
+    answer = remembered({ machines: taskMachines, omni: [] }, rememberedMachines);
+    rememberedMachines = preflightResult.parse(JSON.parse(JSON.stringify(answer))).machines;
   }
-  return { answer, before };
+  return { answer, rememberedMachines };
 }
 
 test("the preflight's answer has a machine's last ten schematics, the newest first", () => {
-  const { before } = after(12, 1, (_, update) => schematic(update));
-  expect(before[name(0)]).toEqual({
+  const { rememberedMachines } = rememberAfterUpdates(12, 1, (_, update) => schematicId(update));
+  expect(rememberedMachines[machineName(0)]).toEqual({
     wanted: "11ffffffffffffff",
-    brought: Array.from({ length: 10 }, (_, index) => schematic(11 - index)),
+    brought: Array.from({ length: 10 }, (_, index) => schematicId(11 - index)),
     place: { owner: "adopted", at: "192.168.100.0" },
   });
 });
 
 test("the preflight's answer has room for a thousand machines of five pools with ten schematics each", () => {
-  const { answer, before } = after(10, 1_000, (machine, update) =>
-    schematic(100 * (machine % 5) + update),
+  const { answer, rememberedMachines } = rememberAfterUpdates(10, 1_000, (machine, update) =>
+    schematicId(100 * (machine % 5) + update),
   );
-  expect(JSON.stringify(answer).length).toBeLessThan(LONGEST);
-  expect(before[name(7)]!.brought).toEqual(
-    Array.from({ length: 10 }, (_, index) => schematic(209 - index)),
+  expect(JSON.stringify(answer).length).toBeLessThan(LONGEST_VALUE);
+  expect(rememberedMachines[machineName(7)]!.brought).toEqual(
+    Array.from({ length: 10 }, (_, index) => schematicId(209 - index)),
   );
 });
 
@@ -59,9 +59,9 @@ test.each([
   ],
   ["of 5,000 machines, it has nothing", 5_000, undefined],
 ])("the preflight's answer stays within its limit: %s", (_, machines, length) => {
-  const { answer, before } = after(3, machines, (machine, update) =>
-    schematic(10 * (machine % 300) + update),
+  const { answer, rememberedMachines } = rememberAfterUpdates(3, machines, (machine, update) =>
+    schematicId(10 * (machine % 300) + update),
   );
-  expect(JSON.stringify(answer).length).toBeLessThan(LONGEST);
-  expect(before[name(0)]?.brought.length).toBe(length);
+  expect(JSON.stringify(answer).length).toBeLessThan(LONGEST_VALUE);
+  expect(rememberedMachines[machineName(0)]?.brought.length).toBe(length);
 });

@@ -1,6 +1,6 @@
 import type { Workload } from "../../../components/clients/kubernetes/gpu-offers";
 import type { PreflightTask } from "../../../components/program/preflight/task";
-import { ask } from "./stand";
+import { runPreflight } from "./run-preflight";
 
 type Installs = NonNullable<PreflightTask["installs"]>;
 
@@ -30,22 +30,22 @@ const daemonSet = (
 
 const pluginImage = "nvcr.io/nvidia/k8s-device-plugin:v0.17.4";
 const operatorImage = "nvcr.io/nvidia/gpu-operator:v26.3.3";
-const ofFlux = {
+const fluxLabels = {
   "helm.toolkit.fluxcd.io/name": "nvdp",
   "helm.toolkit.fluxcd.io/namespace": "kube-system",
 };
-const ofHelm = (name: string, namespace: string) => ({
+const helmAnnotations = (name: string, namespace: string) => ({
   "meta.helm.sh/release-name": name,
   "meta.helm.sh/release-namespace": namespace,
 });
 
 /** Findings of the preflight for an update that installs something into a cluster with these workloads. */
-async function foundBy(
+async function findingsFor(
   installs: Installs | undefined,
   workloads: Workload[],
   withoutPlugin = false,
 ): Promise<string[]> {
-  const { outcome } = await ask({ ...(installs && { installs }), workloads, withoutPlugin });
+  const { outcome } = await runPreflight({ installs, workloads, withoutPlugin });
   return Array.isArray(outcome) ? outcome : [];
 }
 
@@ -54,7 +54,7 @@ describe("the preflight refuses", () => {
     [
       "a plugin that Flux manages",
       operator,
-      daemonSet("kube-system", "nvdp-nvidia-device-plugin", pluginImage, { labels: ofFlux }),
+      daemonSet("kube-system", "nvdp-nvidia-device-plugin", pluginImage, { labels: fluxLabels }),
       [
         "gpuOperator: the cluster already has a device plugin (DaemonSet kube-system/nvdp-nvidia-device-plugin, managed by Flux' HelmRelease kube-system/nvdp)",
         "write `external: { kind: devicePlugin, namespace: kube-system }` instead of gpuOperator",
@@ -72,7 +72,9 @@ describe("the preflight refuses", () => {
     [
       "a plugin of the same chart that Helm installed in another namespace",
       plugin,
-      daemonSet("kube-system", "nvdp", pluginImage, { annotations: ofHelm("nvdp", "kube-system") }),
+      daemonSet("kube-system", "nvdp", pluginImage, {
+        annotations: helmAnnotations("nvdp", "kube-system"),
+      }),
       ["Helm release kube-system/nvdp", "helm uninstall nvdp -n kube-system"],
     ],
     [
@@ -97,9 +99,9 @@ describe("the preflight refuses", () => {
       ["devicePlugin: the cluster already has a DRA driver"],
     ],
   ])("%s", async (_, installs, workload, parts) => {
-    const found = await foundBy(installs, [workload]);
-    expect(found).toHaveLength(1);
-    for (const part of parts) expect(found[0]).toContain(part);
+    const findings = await findingsFor(installs, [workload]);
+    expect(findings).toHaveLength(1);
+    for (const part of parts) expect(findings[0]).toContain(part);
   });
 });
 
@@ -109,15 +111,15 @@ describe("the preflight accepts", () => {
       "the stack's own release",
       plugin,
       daemonSet("nvidia-device-plugin", "nvidia-device-plugin", pluginImage, {
-        annotations: ofHelm("nvidia-device-plugin", "nvidia-device-plugin"),
+        annotations: helmAnnotations("nvidia-device-plugin", "nvidia-device-plugin"),
       }),
     ],
     [
       "a release that the stack takes over from Flux",
       { ...plugin, release: "nvdp", namespace: "kube-system" },
       daemonSet("kube-system", "nvdp", pluginImage, {
-        labels: ofFlux,
-        annotations: ofHelm("nvdp", "kube-system"),
+        labels: fluxLabels,
+        annotations: helmAnnotations("nvdp", "kube-system"),
       }),
     ],
     [
@@ -130,7 +132,7 @@ describe("the preflight accepts", () => {
     [
       "an external release",
       undefined,
-      daemonSet("kube-system", "nvdp", pluginImage, { labels: ofFlux }),
+      daemonSet("kube-system", "nvdp", pluginImage, { labels: fluxLabels }),
     ],
     [
       "a DaemonSet of the stack's own operator",
@@ -159,43 +161,46 @@ describe("the preflight accepts", () => {
       daemonSet("kube-system", "nvdp-gpu-feature-discovery", pluginImage),
     ],
   ])("%s", async (_, installs, workload) =>
-    expect(await foundBy(installs, [workload])).toEqual([]),
+    expect(await findingsFor(installs, [workload])).toEqual([]),
   );
 
   test("a provider in a namespace of this stack, but not in a namespace of another stack", async () => {
     const workloads = [daemonSet("former", "nvidia-device-plugin", pluginImage)];
-    const of = async (owner: string) =>
-      (await ask({ installs: operator, workloads, owners: { former: owner } })).outcome;
-    expect(await of("shop/prod/ns 77")).toMatchObject({ machines: {} });
-    expect(await of("shop/test/ns 77")).toHaveLength(1);
+    const outcomeWithOwner = async (owner: string) =>
+      (await runPreflight({ installs: operator, workloads, namespaceOwners: { former: owner } }))
+        .outcome;
+    expect(await outcomeWithOwner("shop/prod/ns 77")).toMatchObject({ machines: {} });
+    expect(await outcomeWithOwner("shop/test/ns 77")).toHaveLength(1);
   });
 
   test("an operator next to the DRA driver only if the operator's plugin is off", async () => {
     const workload = daemonSet("gpu", "gpu-operator", operatorImage, {
-      annotations: ofHelm("gpu-operator", "gpu"),
+      annotations: helmAnnotations("gpu-operator", "gpu"),
     });
-    expect(await foundBy(dra, [workload], true)).toEqual([]);
-    expect(await foundBy(dra, [workload])).toHaveLength(1);
-    expect(await foundBy(operator, [workload], true)).toHaveLength(1);
+    expect(await findingsFor(dra, [workload], true)).toEqual([]);
+    expect(await findingsFor(dra, [workload])).toHaveLength(1);
+    expect(await findingsFor(operator, [workload], true)).toHaveLength(1);
   });
 });
 
-const anotherPlugin = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
+const workloadsWithPlugin = [
+  daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage),
+];
 
 test("the preflight repeats a request for other GPU providers that got no answer", async () => {
-  const { outcome } = await ask({
+  const { outcome } = await runPreflight({
     installs: plugin,
-    workloads: anotherPlugin,
-    silentOffers: ["503"],
+    workloads: workloadsWithPlugin,
+    workloadErrors: ["503"],
   });
   expect(outcome).toHaveLength(1);
 });
 
 test("if Kubernetes never answers, the preflight reports that other GPU providers are unknown", async () => {
-  const { outcome, lines } = await ask({
+  const { outcome, lines } = await runPreflight({
     installs: plugin,
-    workloads: anotherPlugin,
-    silentOffers: Array(1_000).fill("503"),
+    workloads: workloadsWithPlugin,
+    workloadErrors: Array(1_000).fill("503"),
   });
   expect(outcome).toMatchObject({ machines: {} });
   expect(lines).toContainEqual(
@@ -204,8 +209,8 @@ test("if Kubernetes never answers, the preflight reports that other GPU provider
 });
 
 describe("an existing RuntimeClass", () => {
-  const warned = async (installs: Installs, policy?: string): Promise<string[]> => {
-    const { lines } = await ask({
+  const warningsFor = async (installs: Installs, policy?: string): Promise<string[]> => {
+    const { lines } = await runPreflight({
       installs,
       runtimeClass: { policy, handler: "nvidia", annotations: {} },
     });
@@ -213,12 +218,13 @@ describe("an existing RuntimeClass", () => {
   };
 
   test("causes a warning that the operator deletes it", async () => {
-    expect(await warned(operator)).toEqual([
+    expect(await warningsFor(operator)).toEqual([
       expect.stringMatching(/the operator takes it over, and deletes it when/),
     ]);
   });
 
   test("causes no warning if the operator owns it, or if the stack installs no operator", async () => {
-    expect([...(await warned(operator, "cluster-policy")), ...(await warned(plugin))]).toEqual([]);
+    expect(await warningsFor(operator, "cluster-policy")).toEqual([]);
+    expect(await warningsFor(plugin)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { failsWith, schematics } from "../fakes";
-import { ask, type Stand } from "./stand";
+import { runPreflight, type PreflightSetup } from "./run-preflight";
 
 /** Certificates of the stand's Factory and of another one, made by `openssl req -x509 -newkey ec -subj "/CN=lab …"`. */
 const certificates = {
@@ -34,7 +34,7 @@ QlcGQBw=
  * The firmware's variable with a certificate, in the form that a client reads: attributes, EFI_SIGNATURE_LIST,
  * owner, content.
  */
-const db = (pem: string): string =>
+const firmwareKeys = (pem: string): string =>
   Buffer.concat([
     Buffer.from("27000000a159c0a5e494a74a87b5ab155c2bf07250030000000000003403000", "hex"),
     Buffer.from("77fa9abd0359d32bd60b28f2e78f784b", "hex"),
@@ -43,28 +43,28 @@ const db = (pem: string): string =>
   ]).toString("utf8");
 
 const installer = `factory.example.com/metal-installer-secureboot/${schematics.gpu}:v1.12.6`;
-const places = {
+const locations = {
   certificate: "https://factory.example.com/secureboot/signing-cert.pem",
   file: "/sys/firmware/efi/efivars/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f",
 };
-const running = { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: true };
-const around = (more: Partial<Stand> = {}): Partial<Stand> => ({
+const runningImage = { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: true };
+const signedSetup = (setup: Partial<PreflightSetup> = {}): Partial<PreflightSetup> => ({
   machines: [{ installerImage: installer }],
-  mirror: { [places.certificate]: { status: 200, body: certificates.factory } },
-  machine: { runningImage: running, files: { [places.file]: db(certificates.factory) } },
-  ...more,
+  webByUrl: { [locations.certificate]: { status: 200, body: certificates.factory } },
+  machine: { runningImage, files: { [locations.file]: firmwareKeys(certificates.factory) } },
+  ...setup,
 });
 
 test("an image that is signed with a key of the firmware is accepted", async () => {
-  const { outcome, lines } = await ask(around());
+  const { outcome, lines } = await runPreflight(signedSetup());
   expect(outcome).toHaveProperty("machines");
   expect(lines.filter((line) => line.includes("the key of"))).toEqual([]);
 });
 
 test("an image that is signed with another key is refused", async () => {
-  const { outcome } = await ask(
-    around({
-      machine: { runningImage: running, files: { [places.file]: db(certificates.another) } },
+  const { outcome } = await runPreflight(
+    signedSetup({
+      machine: { runningImage, files: { [locations.file]: firmwareKeys(certificates.another) } },
     }),
   );
   expect(outcome).toEqual([
@@ -74,22 +74,22 @@ test("an image that is signed with another key is refused", async () => {
   ]);
 });
 
-test.each<[string, Partial<Stand>]>([
+test.each<[string, Partial<PreflightSetup>]>([
   [
     "the Factory serves no certificate",
-    { mirror: { [places.certificate]: { status: 404, body: "" } } },
+    { webByUrl: { [locations.certificate]: { status: 404, body: "" } } },
   ],
   [
     "the Factory's answer is no certificate",
-    { mirror: { [places.certificate]: { status: 200, body: "<html>" } } },
+    { webByUrl: { [locations.certificate]: { status: 200, body: "<html>" } } },
   ],
-  ["the firmware has no variable with keys", { machine: { runningImage: running } }],
+  ["the firmware has no variable with keys", { machine: { runningImage } }],
   [
     "the firmware's variable cannot be read",
-    { machine: { runningImage: running, read: failsWith("refused", "denied") } },
+    { machine: { runningImage, read: failsWith("refused", "denied") } },
   ],
-])("a line reports that the key is unknown if %s", async (_, more) => {
-  const { outcome, lines } = await ask(around(more));
+])("a line reports that the key is unknown if %s", async (_, setup) => {
+  const { outcome, lines } = await runPreflight(signedSetup(setup));
   expect(outcome).toHaveProperty("machines");
   expect(lines).toContainEqual(
     expect.stringMatching(/gpu-1: not known whether its firmware has the key of factory\.example/),
@@ -97,11 +97,11 @@ test.each<[string, Partial<Stand>]>([
 });
 
 test("the keys of a firmware without Secure Boot are not checked", async () => {
-  const { outcome, lines } = await ask(
-    around({
+  const { outcome, lines } = await runPreflight(
+    signedSetup({
       machine: {
-        runningImage: { ...running, secureBoot: false },
-        files: { [places.file]: db(certificates.another) },
+        runningImage: { ...runningImage, secureBoot: false },
+        files: { [locations.file]: firmwareKeys(certificates.another) },
       },
     }),
   );

@@ -5,24 +5,24 @@ test.each([
   ["a host that DNS does not know", "ENOTFOUND", 1_000],
   ["a server that refuses", "ECONNREFUSED", 14_000],
 ])("a request to %s is retried for a limited time", async (_, code, milliseconds) => {
-  const failed = Object.assign(new TypeError("fetch failed"), { cause: { code } });
-  const asked = jest.spyOn(globalThis, "fetch").mockRejectedValue(failed);
+  const networkError = Object.assign(new TypeError("fetch failed"), { cause: { code } });
+  const fetchSpy = jest.spyOn(globalThis, "fetch").mockRejectedValue(networkError);
   const clock = new FakeClock();
   expect(await new RealWeb(clock, {}).get("https://helm.example/index.yaml")).toEqual({
     silent: code,
   });
   expect(clock.now()).toBe(milliseconds);
-  asked.mockRestore();
+  fetchSpy.mockRestore();
 });
 
 test("a request without retries is sent once", async () => {
-  const answers = jest.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed"));
+  const fetchSpy = jest.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed"));
   const web = new RealWeb(new FakeClock(), {});
   expect(await web.get("https://factory.example/v2", { retry: false })).toEqual({
     silent: "fetch failed",
   });
-  expect(answers).toHaveBeenCalledTimes(1);
-  answers.mockRestore();
+  expect(fetchSpy).toHaveBeenCalledTimes(1);
+  fetchSpy.mockRestore();
 });
 
 test.each([
@@ -32,12 +32,12 @@ test.each([
   ["a pause that cannot be parsed", "later", 1_000],
 ])(
   "a busy server that asks for %s is asked again after a limited time",
-  async (_, said, milliseconds) => {
+  async (_, retryAfter, milliseconds) => {
     const answers = [
-      new Response("", { status: 429, headers: { "retry-after": said } }),
+      new Response("", { status: 429, headers: { "retry-after": retryAfter } }),
       new Response("entries: {}", { status: 200 }),
     ];
-    const asked = jest
+    const fetchSpy = jest
       .spyOn(globalThis, "fetch")
       .mockImplementation(() => Promise.resolve(answers.shift()!));
     const clock = new FakeClock();
@@ -45,7 +45,7 @@ test.each([
       status: 200,
     });
     expect(clock.now()).toBe(milliseconds);
-    asked.mockRestore();
+    fetchSpy.mockRestore();
   },
 );
 
@@ -54,12 +54,12 @@ test("an endless answer is cut off at 32 MiB", async () => {
   const body = new ReadableStream({
     pull: (controller) => controller.enqueue(new Uint8Array(2 ** 20).fill(97)) ?? void sent++,
   });
-  const asked = jest.spyOn(globalThis, "fetch").mockResolvedValue(new Response(body));
+  const fetchSpy = jest.spyOn(globalThis, "fetch").mockResolvedValue(new Response(body));
   expect(await new RealWeb(new FakeClock(), {}).get("https://helm.example/index.yaml")).toEqual({
     unknown: "its answer has more than 32 MiB",
   });
   expect(sent).toBeLessThan(40);
-  asked.mockRestore();
+  fetchSpy.mockRestore();
 });
 
 test.each<[string, NodeJS.ProcessEnv, boolean]>([
@@ -73,6 +73,6 @@ test.each<[string, NodeJS.ProcessEnv, boolean]>([
   ],
   ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128", NO_PROXY: "m.example" }, true],
   ["http://127.0.0.1:80/x", { HTTP_PROXY: "http://proxy:3128" }, false],
-])("a request to %s with %j goes through a proxy: %s", (url, environment, through) =>
-  expect(goesThroughProxy(url, environment)).toBe(through),
+])("a request to %s with %j goes through a proxy: %s", (url, env, isProxied) =>
+  expect(goesThroughProxy(url, env)).toBe(isProxied),
 );

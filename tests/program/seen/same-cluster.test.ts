@@ -1,5 +1,5 @@
 import { ofOneCluster } from "../../../components/program/seen/same-cluster";
-import { certificate, node, strange } from "../preflight/stand";
+import { certificate, node, foreignNode } from "../preflight/run-preflight";
 
 describe("talosconfig and kubeconfig", () => {
   const configuration = (ca: string): string =>
@@ -18,7 +18,7 @@ describe("talosconfig and kubeconfig", () => {
     ],
     [
       "belong to one cluster if the kubeconfig has the machine's CA",
-      [[machine], { authority: certificate("QQ=="), nodes: [strange] }],
+      [[machine], { authority: certificate("QQ=="), nodes: [foreignNode] }],
       "yes",
     ],
     [
@@ -28,17 +28,17 @@ describe("talosconfig and kubeconfig", () => {
     ],
     [
       "belong to two clusters if neither the CA nor a node is the machine's",
-      [[machine], { authority: certificate("Qg=="), nodes: [strange] }],
+      [[machine], { authority: certificate("Qg=="), nodes: [foreignNode] }],
       "no",
     ],
     [
       "may belong to two clusters if the kubeconfig has no CA",
-      [[machine], { authority: undefined, nodes: [strange] }],
+      [[machine], { authority: undefined, nodes: [foreignNode] }],
       "unknown",
     ],
     [
       "may belong to two clusters if no machine answers",
-      [[], { authority: certificate("Qg=="), nodes: [strange] }],
+      [[], { authority: certificate("Qg=="), nodes: [foreignNode] }],
       "unknown",
     ],
     [
@@ -46,5 +46,5 @@ describe("talosconfig and kubeconfig", () => {
       [[machine], { authority: certificate("Qg=="), nodes: [] }],
       "unknown",
     ],
-  ])("%s", (_, sides, verdict) => expect(ofOneCluster(...sides)).toBe(verdict));
+  ])("%s", (_, args, verdict) => expect(ofOneCluster(...args)).toBe(verdict));
 });

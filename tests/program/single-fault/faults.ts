@@ -12,98 +12,98 @@ import type { FakeClock } from "../fakes";
 export interface Fault {
   name: string;
   /** Whether the call takes effect, and only its answer is lost. */
-  done: boolean;
+  takesEffect: boolean;
   /** Seconds until the caller gets the error. */
   seconds: number;
   /** Error text of talosctl and omnictl (grpc-go: a proxy's HTTP status becomes `Unavailable`). */
-  says: string;
+  talosError: string;
   /** Error code of the connection to Kubernetes; undefined if there is an answer. */
-  code?: string;
+  connectionError?: string;
   /** HTTP code of Kubernetes' answer. */
   status?: number;
 }
 
 const unavailable = "rpc error: code = Unavailable desc =";
 
-/** The tested ways. */
+/** The tested faults. */
 export const faultKinds: readonly Fault[] = [
   {
     name: "refused",
-    done: false,
+    takesEffect: false,
     seconds: 0,
-    says: `${unavailable} connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.1:50000: connect: connection refused"`,
-    code: "ECONNREFUSED",
+    talosError: `${unavailable} connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.1:50000: connect: connection refused"`,
+    connectionError: "ECONNREFUSED",
   },
   {
     name: "reset in the middle of the answer",
-    done: true,
+    takesEffect: true,
     seconds: 0,
-    says: `${unavailable} error reading from server: read tcp 10.0.0.9: connection reset by peer`,
-    code: "ECONNRESET",
+    talosError: `${unavailable} error reading from server: read tcp 10.0.0.9: connection reset by peer`,
+    connectionError: "ECONNRESET",
   },
   {
     name: "cut off",
-    done: true,
+    takesEffect: true,
     seconds: 0,
-    says: `${unavailable} error reading from server: EOF`,
+    talosError: `${unavailable} error reading from server: EOF`,
     status: 200,
   },
   {
     name: "no answer in time",
-    done: true,
+    takesEffect: true,
     seconds: 30,
-    says: "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
-    code: "ETIMEDOUT",
+    talosError: "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+    connectionError: "ETIMEDOUT",
   },
   {
     name: "429",
-    done: false,
+    takesEffect: false,
     seconds: 0,
-    says: `${unavailable} unexpected HTTP status code received from server: 429 (Too Many Requests)`,
+    talosError: `${unavailable} unexpected HTTP status code received from server: 429 (Too Many Requests)`,
     status: 429,
   },
   {
     name: "503",
-    done: false,
+    takesEffect: false,
     seconds: 0,
-    says: `${unavailable} unexpected HTTP status code received from server: 503 (Service Unavailable)`,
+    talosError: `${unavailable} unexpected HTTP status code received from server: 503 (Service Unavailable)`,
     status: 503,
   },
 ];
 
 /** The calls of a run. One of them may fail. */
 export class Calls {
-  readonly made: string[] = [];
+  readonly callNames: string[] = [];
 
   constructor(
     private readonly clock: FakeClock,
-    private readonly failing: { at: number; fault: Fault } | undefined,
+    private readonly failing: { index: number; fault: Fault } | undefined,
   ) {}
 
-  /** Makes a call; `fails` gives the error of the call that must fail. */
-  async meet<T>(
+  /** Makes a call. If it is the call that must fail, `failCall` throws its error or returns its broken answer. */
+  async makeCall<T>(
     call: string,
-    act: () => Promise<T>,
-    fails: (fault: Fault, answer: T | undefined) => T,
+    perform: () => Promise<T>,
+    failCall: (fault: Fault, answer: T | undefined) => T,
   ): Promise<T> {
-    const at = this.made.push(call) - 1;
-    if (at !== this.failing?.at) return act();
+    const index = this.callNames.push(call) - 1;
+    if (index !== this.failing?.index) return perform();
     const { fault } = this.failing;
-    const answer = fault.done ? await act() : undefined;
+    const answer = fault.takesEffect ? await perform() : undefined;
     await this.clock.sleep(fault.seconds * 1_000);
-    return fails(fault, answer);
+    return failCall(fault, answer);
   }
 
   /** A client of Talos or Omni, each call of which may fail. */
   ofTalos<Client extends object>(client: Client): Client {
-    return this.through(client, ({ says }) => {
-      throw new CallError(classify(says), says);
+    return this.wrap(client, ({ talosError }) => {
+      throw new CallError(classify(talosError), talosError);
     });
   }
 
   /** A fake of Kubernetes whose methods count as its calls. */
   ofKubernetes<Client extends object>(client: Client): Client {
-    return this.through(client, ({ code = "ECONNRESET", status }) => {
+    return this.wrap(client, ({ connectionError: code = "ECONNRESET", status }) => {
       throw status === undefined || status === 200
         ? connectionProblem(
             "a call",
@@ -119,11 +119,11 @@ export class Calls {
   /** Makes each request to a Kubernetes API one that may fail. */
   ofApi(api: KubernetesApi): void {
     const send = api["send"].bind(api);
-    api["send"] = (url, asking, options) =>
-      this.meet<Answer>(
-        `${asking.method ?? "GET"} ${new URL(url).pathname}`,
-        () => send(url, asking, options),
-        ({ code, status }, answer) => {
+    api["send"] = (url, request, options) =>
+      this.makeCall<Answer>(
+        `${request.method ?? "GET"} ${new URL(url).pathname}`,
+        () => send(url, request, options),
+        ({ connectionError: code, status }, answer) => {
           if (code !== undefined) throw Object.assign(new Error(code), { code });
           return answer === undefined
             ? statusAnswer(status!)
@@ -132,19 +132,19 @@ export class Calls {
       );
   }
 
-  private through<Client extends object>(client: Client, fails: (fault: Fault) => never): Client {
+  private wrap<Client extends object>(client: Client, throwError: (fault: Fault) => never): Client {
     return new Proxy(client, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== "function") return value;
         if (name === "at")
           return (address: string) =>
-            this.through((value as (at: string) => Client).call(target, address), fails);
+            this.wrap((value as (at: string) => Client).call(target, address), throwError);
         return (...args: unknown[]) =>
-          this.meet(
+          this.makeCall(
             String(name),
             () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, args),
-            fails,
+            throwError,
           );
       },
     });

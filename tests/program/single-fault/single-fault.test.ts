@@ -11,20 +11,20 @@ import { applyToOmni, releaseFromOmni } from "../../../components/program/omni/a
 import { waitForOmni } from "../../../components/program/omni/wait";
 import { FakeClock, FakeMachine, pod, schematics } from "../fakes";
 import type { FakeOmni } from "../omni/fake-omni";
-import { ask, type Stand } from "../preflight/stand";
+import { runPreflight, type PreflightSetup } from "../preflight/run-preflight";
 import { ApiInMemory } from "./api-in-memory";
 import { Calls, faultKinds } from "./faults";
 import {
-  configuring,
-  ended,
-  inCluster,
-  inOmni,
+  configurationRun,
+  resultOf,
+  clusterRun,
+  omniRun,
   omniTask,
   omniWait,
-  type Play,
-  quiet,
-  upgrading,
-} from "./plays";
+  type FaultyRun,
+  ignoreLine,
+  upgradeRun,
+} from "./runs";
 
 const adoption = {
   machine: "gpu-1",
@@ -36,22 +36,26 @@ const additions = [
   { what: "container" as const, document: "config", path: ["machine", "sysctls"], value: {} },
   { what: "value" as const, document: "config", path: ["machine", "sysctls", "one"], value: "1" },
 ];
-const adopted = { hash: "h", added: { additions }, changed: true };
+const previousAdoption = { hash: "h", added: { additions }, changed: true };
 
 const GPU = "nvidia.com/gpu";
-const meta = (name: string, more: object = {}) => ({
+const metadata = (name: string, fields: object = {}) => ({
   name,
   namespace: "gpu",
   uid: name,
   resourceVersion: "1",
-  ...more,
+  ...fields,
 });
-const node = { metadata: { ...meta("gpu-1") }, spec: {}, status: { allocatable: { [GPU]: "1" } } };
+const node = {
+  metadata: { ...metadata("gpu-1") },
+  spec: {},
+  status: { allocatable: { [GPU]: "1" } },
+};
 const jobs = "/apis/batch/v1/namespaces/gpu/jobs";
-const job = (more: object = {}) => ({
-  metadata: meta("test-1"),
+const job = (fields: object = {}) => ({
+  metadata: metadata("test-1"),
   spec: { template: { spec: {} } },
-  ...more,
+  ...fields,
 });
 const gate = {
   namespace: "gpu",
@@ -63,17 +67,17 @@ const gate = {
 const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
 const busyPods = {
   "/api/v1/pods/train": {
-    metadata: { ...meta("train"), namespace: "default" },
+    metadata: { ...metadata("train"), namespace: "default" },
     status: running,
     spec: { containers: [{ name: "main", resources: { limits: { [GPU]: "1" } } }] },
   },
   "/api/v1/pods/nvidia-device-plugin-x": {
-    metadata: meta("nvidia-device-plugin-x"),
+    metadata: metadata("nvidia-device-plugin-x"),
     spec: { containers: [] },
     status: running,
   },
   "/api/v1/namespaces/gpu/pods/test-1-a": {
-    metadata: meta("test-1-a"),
+    metadata: metadata("test-1-a"),
     spec: { containers: [] },
     status: {
       phase: "Pending",
@@ -87,20 +91,32 @@ const busyPods = {
     },
   },
 };
-const ours = { key: "gpu", value: "true", effect: "NoSchedule" };
-const theirs = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
-const tainted = (...taints: object[]) => ({ "/api/v1/nodes/gpu-1": { ...node, spec: { taints } } });
-const map = (name: string) => ({
+const stackTaint = { key: "gpu", value: "true", effect: "NoSchedule" };
+const otherToolsTaint = {
+  key: "maintenance",
+  effect: "NoExecute",
+  timeAdded: "2026-01-01T00:00:00Z",
+};
+const nodeWithTaints = (...taints: object[]) => ({
+  "/api/v1/nodes/gpu-1": { ...node, spec: { taints } },
+});
+const configMap = (name: string) => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name, namespace: "gpu" },
   data: { a: "1" },
 });
 const mark = { annotation: OWNER, ours: "shop/prod/" };
-const free = { runtimeClass: "nvidia", mark, limit: "5m", pollSeconds: 1, field: "gpuOperator" };
+const freeTask = {
+  runtimeClass: "nvidia",
+  mark,
+  limit: "5m",
+  pollSeconds: 1,
+  field: "gpuOperator",
+};
 const classPath = "/apis/node.k8s.io/v1/runtimeclasses/nvidia";
 
-const elsewhere = {
+const machineInOtherCluster = {
   cluster: "home",
   machineSet: "home-workers",
   configError: "",
@@ -109,22 +125,22 @@ const elsewhere = {
 };
 
 /**
- * The preflight of a machine, and of machines in Omni. `differs` are fields of Omni with which the preflight
+ * The preflight of a machine, and of machines in Omni. `omniFields` are fields of Omni with which the preflight
  * reports a finding.
  */
-function preflighting(
+function preflightRun(
   omni: (typeof omniTask)[],
-  differs?: Partial<FakeOmni>,
-  more: Partial<Stand> = {},
-): Play {
+  omniFields?: Partial<FakeOmni>,
+  setup: Partial<PreflightSetup> = {},
+): FaultyRun {
   return async (failing) => {
     const calls: Calls[] = [];
-    const { outcome } = await ask({
-      ...more,
+    const { outcome } = await runPreflight({
+      ...setup,
       omni,
-      through: (client, kind, clock) => {
+      wrapClient: (client, kind, clock) => {
         calls[0] ??= new Calls(clock, failing);
-        if (kind === "omni") Object.assign(client, differs);
+        if (kind === "omni") Object.assign(client, omniFields);
         return persistent(
           clock,
           kind === "cluster" ? calls[0].ofKubernetes(client) : calls[0].ofTalos(client),
@@ -133,24 +149,26 @@ function preflighting(
     });
     // An array contains findings.
     if (failing === undefined)
-      expect(Array.isArray(outcome)).toBe(differs !== undefined || more.objects !== undefined);
-    return { calls: calls[0]!.made, is: outcome };
+      expect(Array.isArray(outcome)).toBe(
+        omniFields !== undefined || setup.objectsByPath !== undefined,
+      );
+    return { calls: calls[0]!.callNames, state: outcome };
   };
 }
 
-const runs: Record<string, Play> = {
-  upgrade: upgrading(({ cluster }) => void (cluster.podList = [pod("app")])),
-  "upgrade with nothing to do": upgrading(({ machine }) => {
+const runs: Record<string, FaultyRun> = {
+  upgrade: upgradeRun(({ cluster }) => void (cluster.podList = [pod("app")])),
+  "upgrade with nothing to do": upgradeRun(({ machine }) => {
     Object.assign(machine, {
       schematicId: schematics.gpu,
       talosVersion: "v1.12.6",
       active: machine.persistent,
     });
   }),
-  "upgrade of a control plane": upgrading(({ machine }) => void (machine.etcdState = "Running"), {
+  "upgrade of a control plane": upgradeRun(({ machine }) => void (machine.etcdState = "Running"), {
     role: "controlplane",
   }),
-  "upgrade of a control plane among three": upgrading(
+  "upgrade of a control plane among three": upgradeRun(
     ({ machine, workbench, clock }) => {
       machine.etcdState = "Running";
       const member = (id: string, address: string) => ({
@@ -177,7 +195,7 @@ const runs: Record<string, Play> = {
     },
     { role: "controlplane" },
   ),
-  "upgrade of a control plane over two minors": upgrading(
+  "upgrade of a control plane over two minors": upgradeRun(
     ({ machine, cluster }) => {
       cluster.podList = [pod("app")];
       Object.assign(machine, {
@@ -190,7 +208,7 @@ const runs: Record<string, Play> = {
     },
     { role: "controlplane", talosVersion: "v1.13.9", driverVersion: "595.91.07" },
   ),
-  "upgrade of a worker that an earlier run is rebooting": upgrading(
+  "upgrade of a worker that an earlier run is rebooting": upgradeRun(
     ({ machine, cluster, clock }) => {
       machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`);
       machine.down = true;
@@ -200,21 +218,25 @@ const runs: Record<string, Play> = {
       cluster.state = { ...cluster.state!, unschedulable: true, annotations };
     },
   ),
-  "upgrade of a machine whose boot is paused": upgrading(({ machine, cluster }) => {
+  "upgrade of a machine whose boot is paused": upgradeRun(({ machine, cluster }) => {
     const bootProblems = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
-    const broken = {
+    const pausedMachine = {
       active: "broken",
       stageName: "booting",
       unmetConditions: ["services"],
       bootProblems,
     };
-    Object.assign(machine, { ...broken, talosVersion: "v1.12.6", schematicId: schematics.gpu });
+    Object.assign(machine, {
+      ...pausedMachine,
+      talosVersion: "v1.12.6",
+      schematicId: schematics.gpu,
+    });
     cluster.podList = [pod("app")];
     machine.afterCall = (call) => {
       if (call === "reboot") Object.assign(machine, { bootProblems: [], unmetConditions: [] });
     };
   }),
-  "requested reboot": upgrading(
+  "requested reboot": upgradeRun(
     ({ machine }) => {
       Object.assign(machine, {
         schematicId: schematics.gpu,
@@ -224,7 +246,7 @@ const runs: Record<string, Play> = {
     },
     { reboots: true },
   ),
-  "upgrade that needs no reboot": upgrading(
+  "upgrade that needs no reboot": upgradeRun(
     ({ machine }) => {
       machine.active = machine.persistent = "machine: {type: worker}\n";
       machine.persistent = "machine: {type: worker, sysctls: {a: b}}\n";
@@ -232,15 +254,15 @@ const runs: Record<string, Play> = {
     },
     { schematicId: schematics.plain, modules: [], driverVersion: undefined, extensionServices: [] },
   ),
-  "upgrade to a new Kubernetes release": upgrading(
+  "upgrade to a new Kubernetes release": upgradeRun(
     ({ machine }) => {
-      const parts = (release: string): string =>
+      const configurationOfControlPlane = (release: string): string =>
         `machine: {kubelet: {image: "kubelet:${release}"}}\ncluster: {apiServer: {image: "kube-apiserver:${release}"}}\n`;
       Object.assign(machine, {
         talosVersion: "v1.12.6",
         schematicId: schematics.plain,
-        active: parts("v1.35.2"),
-        persistent: parts("v1.36.0"),
+        active: configurationOfControlPlane("v1.35.2"),
+        persistent: configurationOfControlPlane("v1.36.0"),
       });
     },
     {
@@ -252,42 +274,45 @@ const runs: Record<string, Play> = {
       extensionServices: [],
     },
   ),
-  adopt: configuring((bench) => adopt(adoption, undefined, bench), plain),
-  "adopt with nothing to do": configuring(
-    (bench) => adopt(adoption, adopted, bench),
+  adopt: configurationRun((workbench) => adopt(adoption, undefined, workbench), plain),
+  "adopt with nothing to do": configurationRun(
+    (workbench) => adopt(adoption, previousAdoption, workbench),
     `${plain}  sysctls: {one: '1'}\n`,
   ),
-  release: configuring(
-    (bench) => release(adoption, adopted, bench),
+  release: configurationRun(
+    (workbench) => release(adoption, previousAdoption, workbench),
     `${plain}  sysctls: {one: '1'}\n`,
   ),
-  "omni-apply": inOmni((omni) => applyToOmni(omniTask, omni, quiet)),
-  "omni-release": inOmni((omni, _, clock) => releaseFromOmni(omniTask, omni, quiet, clock), true),
-  "omni-wait": inOmni((omni, machine, clock) =>
-    waitForOmni(omniWait, { omni, machine, clock, report: quiet }),
+  "omni-apply": omniRun((omni) => applyToOmni(omniTask, omni, ignoreLine)),
+  "omni-release": omniRun(
+    (omni, _, clock) => releaseFromOmni(omniTask, omni, ignoreLine, clock),
+    true,
   ),
-  preflight: preflighting([]),
-  "preflight with a machine in Omni": preflighting([omniTask]),
-  "preflight with a new Kubernetes release": preflighting([], undefined, {
-    release: { version: "v1.32.1", ofControlPlanes: true, wanted: "a" },
+  "omni-wait": omniRun((omni, machine, clock) =>
+    waitForOmni(omniWait, { omni, machine, clock, report: ignoreLine }),
+  ),
+  preflight: preflightRun([]),
+  "preflight with a machine in Omni": preflightRun([omniTask]),
+  "preflight with a new Kubernetes release": preflightRun([], undefined, {
+    kubernetesRelease: { version: "v1.32.1", ofControlPlanes: true, wanted: "a" },
     apiServers: ["v1.31.4"],
-    objects: { "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts": ["shop/a"] },
+    objectsByPath: { "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts": ["shop/a"] },
   }),
   // The finding shows that each request was answered in the end: a lost answer would give no finding.
-  "preflight with a machine that Omni keeps as a template": preflighting([omniTask], {
+  "preflight with a machine that Omni keeps as a template": preflightRun([omniTask], {
     templated: true,
   }),
-  "preflight with a machine in another cluster of Omni": preflighting([omniTask], {
-    state: elsewhere,
+  "preflight with a machine in another cluster of Omni": preflightRun([omniTask], {
+    state: machineInOtherCluster,
   }),
-  gate: inCluster(
+  gate: clusterRun(
     () => ({
       "/api/v1/nodes/gpu-1": node,
       [`${jobs}/test-1`]: job({ status: { conditions: [{ type: "Complete", status: "True" }] } }),
     }),
-    (cluster, clock) => awaitTests(gate, cluster, clock, quiet),
+    (cluster, clock) => awaitTests(gate, cluster, clock, ignoreLine),
   ),
-  "gate of a test that an earlier run gave up": inCluster(
+  "gate of a test that an earlier run gave up": clusterRun(
     () => ({
       "/api/v1/nodes/gpu-1": node,
       [`${jobs}/test-1`]: job({ spec: { suspend: true, template: { spec: {} } } }),
@@ -299,53 +324,64 @@ const runs: Record<string, Play> = {
             conditions: [{ type: "Complete", status: "True" }],
           };
       };
-      return awaitTests(gate, cluster, clock, quiet);
+      return awaitTests(gate, cluster, clock, ignoreLine);
     },
   ),
-  "gate of a machine in use": inCluster(
+  "gate of a machine in use": clusterRun(
     () => ({ "/api/v1/nodes/gpu-1": node, [`${jobs}/test-1`]: job(), ...busyPods }),
     (cluster, clock, api) => {
       api.afterWrite = () => delete api.objects["/api/v1/namespaces/gpu/pods/test-1-a"]; // a suspended Job loses its pods in the same way
-      return awaitTests(gate, cluster, clock, quiet);
+      return awaitTests(gate, cluster, clock, ignoreLine);
     },
   ),
-  "put-back": inCluster(
+  "put-back": clusterRun(
     () => ({
-      "/api/v1/namespaces/gpu/configmaps/right": { ...map("right"), metadata: meta("right") },
+      "/api/v1/namespaces/gpu/configmaps/right": {
+        ...configMap("right"),
+        metadata: metadata("right"),
+      },
       "/api/v1/namespaces/gpu/configmaps/wrong": {
-        ...map("wrong"),
-        metadata: meta("wrong"),
+        ...configMap("wrong"),
+        metadata: metadata("wrong"),
         data: { a: "2" },
       },
     }),
     (cluster) =>
       putBack(
-        { manager: "talos-gpu", objects: ["gone", "right", "wrong"].map(map) },
+        { manager: "talos-gpu", objects: ["gone", "right", "wrong"].map(configMap) },
         cluster,
-        quiet,
+        ignoreLine,
       ),
   ),
-  taint: inCluster(
-    () => tainted(theirs),
+  taint: clusterRun(
+    () => nodeWithTaints(otherToolsTaint),
     async (cluster, clock) => ({
-      taints: await taint({ machine: "gpu-1", taints: [ours] }, [], cluster, clock, quiet),
+      taints: await taint(
+        { machine: "gpu-1", taints: [stackTaint] },
+        [],
+        cluster,
+        clock,
+        ignoreLine,
+      ),
     }),
   ),
-  untaint: inCluster(
-    () => tainted(theirs, ours),
-    async (cluster, clock) => ({ done: await untaint("gpu-1", [ours], cluster, clock, quiet) }),
+  untaint: clusterRun(
+    () => nodeWithTaints(otherToolsTaint, stackTaint),
+    async (cluster, clock) => ({
+      done: await untaint("gpu-1", [stackTaint], cluster, clock, ignoreLine),
+    }),
   ),
-  "untaint of a stack without taints": inCluster(
+  "untaint of a stack without taints": clusterRun(
     () => ({ "/api/v1/nodes/gpu-1": node }),
-    async (cluster, clock) => ({ done: await untaint("gpu-1", [], cluster, clock, quiet) }),
+    async (cluster, clock) => ({ done: await untaint("gpu-1", [], cluster, clock, ignoreLine) }),
   ),
-  "await-free": inCluster(
+  "await-free": clusterRun(
     () => ({}),
-    (cluster, clock) => awaitFree(free, cluster, clock, quiet),
+    (cluster, clock) => awaitFree(freeTask, cluster, clock, ignoreLine),
   ),
-  "await-free of another tool's class": inCluster(
-    () => ({ [classPath]: { metadata: meta("nvidia"), handler: "nvidia" } }),
-    (cluster, clock) => awaitFree({ ...free, theirs: true }, cluster, clock, quiet),
+  "await-free of another tool's class": clusterRun(
+    () => ({ [classPath]: { metadata: metadata("nvidia"), handler: "nvidia" } }),
+    (cluster, clock) => awaitFree({ ...freeTask, theirs: true }, cluster, clock, ignoreLine),
   ),
   "the guard": async (failing) => {
     const clock = new FakeClock();
@@ -353,43 +389,47 @@ const runs: Record<string, Play> = {
     const owner = { annotations: { [OWNER]: "shop/prod/ns 1" } };
     const api = new ApiInMemory({
       "/api/v1/namespaces/gpu": { metadata: { name: "gpu", uid: "1", ...owner } },
-      [`${jobs}/lost`]: { metadata: meta("lost", owner) },
+      [`${jobs}/lost`]: { metadata: metadata("lost", owner) },
     });
     const client = api.client();
     calls.ofApi(client);
     const objects = objectsBy(persistent(clock, client), clock);
-    const answer = await ended(
+    const answer = await resultOf(
       (async () => {
-        const place = await objects.read({ apiVersion: "v1", kind: "Namespace", name: "gpu" });
-        const lost = await objects.ownedBy(
+        const namespace = await objects.read({ apiVersion: "v1", kind: "Namespace", name: "gpu" });
+        const ownedJobs = await objects.ownedBy(
           "shop/prod/ns 1",
           { apiVersion: "batch/v1", kind: "Job" },
           "gpu",
         );
-        for (const one of lost) await objects.remove(one);
-        return { holds: place?.holds, lost };
+        for (const ownedJob of ownedJobs) await objects.remove(ownedJob);
+        return { holds: namespace?.holds, lost: ownedJobs };
       })(),
       failing,
     );
-    return { calls: calls.made, is: { answer, objects: api.objects, writes: api.writes } };
+    return { calls: calls.callNames, state: { answer, objects: api.objects, writes: api.writes } };
   },
 };
 
-const cases = Object.entries(runs).flatMap(([name, play]) =>
-  faultKinds.map((fault) => ({ name, fault, play })),
+const cases = Object.entries(runs).flatMap(([name, run]) =>
+  faultKinds.map((fault) => ({ name, fault, run })),
 );
 
 test.each(cases)(
   "$name has the same result if any one of its calls fails once: $fault.name",
-  async ({ play, fault }) => {
-    const without = await play(undefined);
-    expect(without.calls.length).toBeGreaterThan(0);
-    const differ: unknown[] = [];
-    for (const [at, call] of without.calls.entries()) {
-      const { is } = await play({ at, fault });
-      const [wanted, seen] = [JSON.stringify(without.is), JSON.stringify(is)];
-      if (wanted !== seen) differ.push({ call: `${at} ${call}`, is });
+  async ({ run, fault }) => {
+    const outcomeWithoutFault = await run(undefined);
+    expect(outcomeWithoutFault.calls.length).toBeGreaterThan(0);
+    const differences: unknown[] = [];
+    for (const [callIndex, call] of outcomeWithoutFault.calls.entries()) {
+      const { state } = await run({ index: callIndex, fault });
+      if (JSON.stringify(state) !== JSON.stringify(outcomeWithoutFault.state))
+        differences.push({ call: `${callIndex} ${call}`, state });
     }
-    expect({ is: without.is, differ }).toEqual({ is: without.is, differ: [] });
+    // A failure then also shows the state without a fault.
+    expect({ state: outcomeWithoutFault.state, differences }).toEqual({
+      state: outcomeWithoutFault.state,
+      differences: [],
+    });
   },
 );

@@ -14,19 +14,19 @@ const member = (id: string, urls = [`https://10.0.0.${id}:2380`]): EtcdMember =>
   urls,
 });
 const threeMembers: UpgradeRun["machine"] = { members: [member("1"), member("2"), member("3")] };
-const bothWell: UpgradeRun["outsideStack"] = { "10.0.0.2": {}, "10.0.0.3": {} };
+const healthyControlPlanes: UpgradeRun["outsideStack"] = { "10.0.0.2": {}, "10.0.0.3": {} };
 
-const upgraded = [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"];
+const callsOfUpgrade = [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"];
 
 describe("control planes that are not in the stack", () => {
   test("are asked, and the run goes on if they are well", () =>
     runUpgrade({
       task: controlPlane,
       machine: threeMembers,
-      outsideStack: bothWell,
+      outsideStack: healthyControlPlanes,
       expect: {
         result: { rebooted: true },
-        machineCalls: upgraded,
+        machineCalls: callsOfUpgrade,
         logsNever: ["not in the stack"],
       },
     }));
@@ -111,10 +111,10 @@ describe("control planes that are not in the stack", () => {
           member("3", ["https://192.0.2.3:2380", "https://10.0.0.3:2380", "https://10.0.0.3:2379"]),
         ],
       },
-      outsideStack: bothWell,
+      outsideStack: healthyControlPlanes,
       expect: {
         result: { rebooted: true },
-        machineCalls: upgraded,
+        machineCalls: callsOfUpgrade,
         logsNever: ["not in the stack"],
       },
     }));
@@ -132,7 +132,7 @@ describe("control planes that are not in the stack", () => {
       otherControlPlanes: { "fd00:0:0::2": { memberId: "2" }, "cp-3.example": { memberId: "3" } },
       expect: {
         result: { rebooted: true },
-        machineCalls: upgraded,
+        machineCalls: callsOfUpgrade,
         logsNever: ["not in the stack"],
       },
     }));
@@ -153,7 +153,7 @@ describe("a control plane whose boot is paused", () => {
     runUpgrade({
       task: controlPlane,
       machine: pausedControlPlane,
-      outsideStack: bothWell,
+      outsideStack: healthyControlPlanes,
       cluster: { isOnlyNode: true },
       otherControlPlanes: { "10.0.0.2": {} },
       failingCalls: etcdDoesNotAnswer,
@@ -165,7 +165,7 @@ describe("a control plane whose boot is paused", () => {
     runUpgrade({
       task: controlPlane,
       machine: pausedControlPlane,
-      outsideStack: bothWell,
+      outsideStack: healthyControlPlanes,
       cluster: { isOnlyNode: true },
       otherControlPlanes: { "10.0.0.2": { down: true } },
       failingCalls: etcdDoesNotAnswer,

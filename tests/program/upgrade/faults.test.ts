@@ -369,10 +369,10 @@ describe("the drain of an upgrade", () => {
 });
 
 describe("an installed image whose boot is pending", () => {
-  const to113 = { talosVersion: "v1.13.1" };
+  const taskTo113 = { talosVersion: "v1.13.1" };
   test("is booted by the same run if the answer to the upgrade was lost, and is not installed twice", () =>
     runUpgrade({
-      task: to113,
+      task: taskTo113,
       machine: { talosVersion: "v1.13.0", connectionBreaksInUpgrade: true },
       expect: {
         result: { rebooted: true, talosVersion: "v1.13.1" },
@@ -383,7 +383,7 @@ describe("an installed image whose boot is pending", () => {
 
   test("stops the run before any change, with a remedy, if it is not the wanted image", () =>
     runUpgrade({
-      task: to113,
+      task: taskTo113,
       machine: {
         talosVersion: "v1.13.0",
         consoleLines: [
@@ -402,7 +402,7 @@ describe("an installed image whose boot is pending", () => {
 
   test("causes a warning if it is not the wanted image and the machine is up to date", () =>
     runUpgrade({
-      task: to113,
+      task: taskTo113,
       machine: {
         talosVersion: "v1.13.1",
         schematicId: schematics.gpu,
@@ -438,11 +438,11 @@ describe("an installed image whose boot is pending", () => {
 
 describe("state that an earlier run left", () => {
   const controlPlane: UpgradeRun["task"] = { role: "controlplane" };
-  const asWanted = { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED };
+  const upToDateMachine = { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED };
   test("a node that an earlier run cordoned is uncordoned once Kubernetes answers, without an upgrade", () =>
     runUpgrade({
       task: controlPlane,
-      machine: asWanted,
+      machine: upToDateMachine,
       cluster: {
         unreachable: true,
         state: nodeState({
@@ -461,7 +461,7 @@ describe("state that an earlier run left", () => {
   test("a node without a cordon is left alone once Kubernetes answers", () =>
     runUpgrade({
       task: controlPlane,
-      machine: asWanted,
+      machine: upToDateMachine,
       cluster: { unreachable: true },
       events: [{ atSecond: 90, cluster: { unreachable: false } }],
       expect: { result: { rebooted: false }, changesNothing: true, logs: [/^equal: /] },
@@ -470,7 +470,7 @@ describe("state that an earlier run left", () => {
   test("the run fails at its limit if it cannot learn from Kubernetes whether the node is cordoned", () =>
     runUpgrade({
       task: controlPlane,
-      machine: asWanted,
+      machine: upToDateMachine,
       cluster: { unreachable: true },
       expect: {
         error: [
@@ -484,7 +484,7 @@ describe("state that an earlier run left", () => {
   test("a node that the user uncordoned loses the stack's annotation in the next update, so the user's later cordon stays", () =>
     runUpgrade(
       {
-        machine: asWanted,
+        machine: upToDateMachine,
         cluster: { state: nodeState({ annotations: { "talos-gpu/cordoned-by": schematics.gpu } }) },
         expect: { result: { rebooted: false }, kubernetesCalls: ["unmark"], logs: [/^equal: /] },
       },

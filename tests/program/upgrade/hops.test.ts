@@ -8,7 +8,7 @@ import { runUpgrade, type UpgradeRun } from "./scenario";
 
 // A machine that crosses several minor releases in one update, over the last patch release of each.
 
-const NEXT = `${STAGED}  sysctls: {a: b}\n`;
+const STAGED_WITH_SYSCTL = `${STAGED}  sysctls: {a: b}\n`;
 const driverVersions = {
   "v1.10.9": "570.148.08",
   "v1.11.5": "570.172.08",
@@ -22,21 +22,21 @@ const machine = (): Partial<FakeMachine> => ({
   talosVersion: "v1.11.5",
   schematicId: schematics.gpu,
   active: STAGED,
-  persistent: NEXT,
+  persistent: STAGED_WITH_SYSCTL,
   driverVersions,
 });
-const to = (
+const upgradeTo = (
   talosVersion: string,
-  more: UpgradeRun["task"] = {},
+  taskFields: UpgradeRun["task"] = {},
 ): Pick<UpgradeRun, "task" | "machine"> => ({
-  task: { talosVersion, driverVersion: "595.91.07", ...more },
+  task: { talosVersion, driverVersion: "595.91.07", ...taskFields },
   machine: machine(),
 });
 
 describe("a machine that is several minors behind", () => {
   test("is upgraded through the last patch release of each minor, with one drain", () =>
     runUpgrade({
-      ...to("v1.13.9"),
+      ...upgradeTo("v1.13.9"),
       cluster: { podList: [pod("app")] },
       expect: {
         hops: 1,
@@ -48,14 +48,14 @@ describe("a machine that is several minors behind", () => {
           "upgrade legacy",
         ],
         kubernetesCalls: ["cordon", "evict app", "uncordon"],
-        machine: { bootCount: 3, active: NEXT },
+        machine: { bootCount: 3, active: STAGED_WITH_SYSCTL },
         node: { unschedulable: false, annotations: {} },
       },
     }));
 
   test("is upgraded through the releases that the Image Factory lists", () =>
     runUpgrade({
-      ...to("v1.13.9"),
+      ...upgradeTo("v1.13.9"),
       workbench: {
         releases: async () => ["v1.12.3", "v1.12.6", "v1.12.7-beta.0", "v1.13.9", "v1.13.12"],
       },
@@ -72,7 +72,7 @@ describe("a machine that is several minors behind", () => {
 
   test("accepts any driver of its branch on an intermediate release that the tables lack", () =>
     runUpgrade({
-      ...to("v1.13.9"),
+      ...upgradeTo("v1.13.9"),
       machine: { ...machine(), driverVersions: { ...driverVersions, "v1.12.99": "570.999.01" } },
       workbench: { releases: async () => ["v1.12.99"] },
       expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { bootCount: 3 } },
@@ -80,7 +80,7 @@ describe("a machine that is several minors behind", () => {
 
   test("stops on an intermediate release if the wrong driver is loaded there", () =>
     runUpgrade({
-      ...to("v1.13.9"),
+      ...upgradeTo("v1.13.9"),
       machine: { ...machine(), driverVersions: { ...driverVersions, "v1.12.12": "570.1.1" } },
       expect: {
         error: ["NVIDIA driver 570.1.1 is loaded, not 570.211.01", "runs v1.12.12 now"],
@@ -91,7 +91,7 @@ describe("a machine that is several minors behind", () => {
 
   test("is upgraded over three minors, each time through the API of the running release", () =>
     runUpgrade({
-      ...to("v1.14.1"),
+      ...upgradeTo("v1.14.1"),
       expect: {
         hops: 2,
         result: { talosVersion: "v1.14.1" },
@@ -109,7 +109,7 @@ describe("a machine that is several minors behind", () => {
 
   test("keeps its release if the first upgrade fails, and the failure names this release", () =>
     runUpgrade({
-      ...to("v1.13.9"),
+      ...upgradeTo("v1.13.9"),
       machine: { ...machine(), rollsBack: true },
       expect: {
         error: [
@@ -122,8 +122,8 @@ describe("a machine that is several minors behind", () => {
       },
     }));
 
-  const failsThen: UpgradeRun = {
-    ...to("v1.13.9"),
+  const failureOnIntermediateRelease: UpgradeRun = {
+    ...upgradeTo("v1.13.9"),
     events: [{ atSecond: 200, machine: { rollsBack: true } }],
     expect: {
       error: [
@@ -136,8 +136,8 @@ describe("a machine that is several minors behind", () => {
     },
   };
   test("stays on an intermediate release if the second upgrade fails, and the next run continues from it", () =>
-    runUpgrade(failsThen, {
-      task: to("v1.13.9").task!,
+    runUpgrade(failureOnIntermediateRelease, {
+      task: upgradeTo("v1.13.9").task!,
       machine: { rollsBack: false },
       expect: {
         result: { talosVersion: "v1.13.9" },
@@ -148,7 +148,7 @@ describe("a machine that is several minors behind", () => {
 
   test("waits between two upgrades until etcd is healthy", () =>
     runUpgrade({
-      ...to("v1.13.9", { role: "controlplane" }),
+      ...upgradeTo("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
       events: [
         { atSecond: 100, machine: { reportedEtcdProblems: ["no leader"] } },
@@ -161,7 +161,7 @@ describe("a machine that is several minors behind", () => {
 
   test("stops between two upgrades if etcd does not become healthy", () =>
     runUpgrade({
-      ...to("v1.13.9", { role: "controlplane" }),
+      ...upgradeTo("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
       events: [{ atSecond: 100, machine: { reportedEtcdProblems: ["no leader"] } }],
       expect: {
@@ -172,7 +172,7 @@ describe("a machine that is several minors behind", () => {
 
   test("stops between two upgrades if its node does not become ready", () =>
     runUpgrade({
-      ...to("v1.13.9"),
+      ...upgradeTo("v1.13.9"),
       events: [
         { atSecond: 100, cluster: { state: nodeState({ ready: false, unschedulable: true }) } },
       ],
@@ -184,31 +184,34 @@ describe("a machine that is several minors behind", () => {
 });
 
 describe("an upgrade over several minors is refused before any change", () => {
-  const refused = (error: [string, ...string[]], run: Partial<UpgradeRun>): Promise<void> =>
-    runUpgrade({ ...to("v1.13.9"), ...run, expect: { error, changesNothing: true } });
+  const expectRefusal = (error: [string, ...string[]], run: Partial<UpgradeRun>): Promise<void> =>
+    runUpgrade({ ...upgradeTo("v1.13.9"), ...run, expect: { error, changesNothing: true } });
 
   test("if the intermediate release lacks an extension", () =>
-    refused(["v1.12.12 has no extension siderolabs/uhid", "v1.12.12 first, then to v1.13.9"], {
-      imageAlsoHas: { extensions: ["siderolabs/uhid"] },
-    }));
+    expectRefusal(
+      ["v1.12.12 has no extension siderolabs/uhid", "v1.12.12 first, then to v1.13.9"],
+      {
+        imageAlsoHas: { extensions: ["siderolabs/uhid"] },
+      },
+    ));
   test("if the image is the user's own", () =>
-    refused(["installerImage", "2 updates"], {
+    expectRefusal(["installerImage", "2 updates"], {
       task: {
-        ...to("v1.13.9").task,
+        ...upgradeTo("v1.13.9").task,
         ownImage: true,
         installerImage: "registry.example/own:1.13.9",
       },
     }));
   test("if no NVIDIA driver is loaded on the machine", () =>
-    refused(["no NVIDIA driver is loaded on the machine"], {
+    expectRefusal(["no NVIDIA driver is loaded on the machine"], {
       machine: { ...machine(), driverWorks: false },
     }));
   test("if the intermediate release's driver is not between the first and the last driver", () =>
-    refused(["is not between the loaded 580.1.2 and the wanted 595.91.07"], {
+    expectRefusal(["is not between the loaded 580.1.2 and the wanted 595.91.07"], {
       machine: { ...machine(), driverVersions: { "v1.11.5": "580.1.2" } },
     }));
   test("if the intermediate release does not support the kubelet", () =>
-    refused(
+    expectRefusal(
       [
         "Kubernetes 1.36 does not run on v1.12.12",
         "set kubernetesVersion to a release from 1.31 to 1.35",
@@ -216,13 +219,13 @@ describe("an upgrade over several minors is refused before any change", () => {
       {
         machine: {
           ...machine(),
-          persistent: `${NEXT}  kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.36.1"}\n`,
+          persistent: `${STAGED_WITH_SYSCTL}  kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.36.1"}\n`,
         },
       },
     ));
   test("if etcd on the control planes would be two minors apart", () =>
-    refused(["etcd would go from 3.5 to 3.7", "others run 3.5"], {
-      ...to("v1.14.1", { role: "controlplane" }),
+    expectRefusal(["etcd would go from 3.5 to 3.7", "others run 3.5"], {
+      ...upgradeTo("v1.14.1", { role: "controlplane" }),
       machine: {
         ...machine(),
         talosVersion: "v1.10.9",
@@ -236,25 +239,29 @@ describe("an upgrade over several minors is refused before any change", () => {
       },
     }));
   test("if the Image Factory lists no release of the intermediate minor", () =>
-    refused(["no release of 1.12 is known"], {
+    expectRefusal(["no release of 1.12 is known"], {
       workbench: { releases: async () => ["v1.11.5", "v1.13.9"] },
     }));
   test("if talosctl does not fit both the first and the last release", () =>
-    refused(["does not work with a machine that is upgraded from v1.11.5 to v1.13.9"], {
+    expectRefusal(["does not work with a machine that is upgraded from v1.11.5 to v1.13.9"], {
       workbench: { clientVersion: "v1.10.0" },
     }));
 });
 
 /** Kills a run at this line or changing call, counted from its beginning; undefined kills none. */
 async function killAndRunAgain(killPoint: number | undefined): Promise<{ pointCount: number }> {
-  const parts = setupUpgrade(to("v1.13.9").task);
-  Object.assign(parts.machine, machine());
-  parts.cluster.podList = [pod("app")];
-  const { result, pointCount } = await runAfterKill(parts, killPoint);
+  const setup = setupUpgrade(upgradeTo("v1.13.9").task);
+  Object.assign(setup.machine, machine());
+  setup.cluster.podList = [pod("app")];
+  const { result, pointCount } = await runAfterKill(setup, killPoint);
   expect(result).toMatchObject({ talosVersion: "v1.13.9" });
-  expect(parts.machine).toMatchObject({ bootCount: 3, talosVersion: "v1.13.9", active: NEXT });
-  expect(parts.machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(2);
-  expect(parts.cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
+  expect(setup.machine).toMatchObject({
+    bootCount: 3,
+    talosVersion: "v1.13.9",
+    active: STAGED_WITH_SYSCTL,
+  });
+  expect(setup.machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(2);
+  expect(setup.cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
   return { pointCount };
 }
 
@@ -267,19 +274,19 @@ test("after a kill at any line or call of an upgrade over two minors, the next r
 test("a run's limit includes the pull, the reboot and the checks of every upgrade", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
-  const more = longestRun(limits, 2) - longestRun(limits, 1);
-  expect(formatDuration(more)).toBe("1h5m");
+  const additionalTime = longestRun(limits, 2) - longestRun(limits, 1);
+  expect(formatDuration(additionalTime)).toBe("1h5m");
 });
 
 test("the error of a failed upgrade reports that the machine no longer answers", async () => {
-  const parts = setupUpgrade(to("v1.13.9").task);
-  Object.assign(parts.machine, machine(), { rollsBack: true });
-  parts.machine.afterCall = (call) => {
+  const setup = setupUpgrade(upgradeTo("v1.13.9").task);
+  Object.assign(setup.machine, machine(), { rollsBack: true });
+  setup.machine.afterCall = (call) => {
     if (call === "upgrade")
-      parts.clock.after(900, () => {
-        parts.machine.version = () => Promise.reject(new CallError("unreachable", "no route"));
+      setup.clock.after(900, () => {
+        setup.machine.version = () => Promise.reject(new CallError("unreachable", "no route"));
       });
   };
-  parts.machine.timing = { install: 40, boot: 900 };
-  await expect(parts.run()).rejects.toThrow(/does not answer now/);
+  setup.machine.timing = { install: 40, boot: 900 };
+  await expect(setup.run()).rejects.toThrow(/does not answer now/);
 });

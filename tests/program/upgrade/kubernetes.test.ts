@@ -6,23 +6,23 @@ import { runUpgrade, type UpgradeRun } from "./scenario";
 
 // A new Kubernetes release on an owned machine.
 
-const image = (part: string, release: string): string =>
-  part === "kubelet"
+const imageName = (component: string, release: string): string =>
+  component === "kubelet"
     ? `ghcr.io/siderolabs/kubelet:${release}`
-    : `registry.k8s.io/${part}:${release}`;
+    : `registry.k8s.io/${component}:${release}`;
 
 const controlPlane = (release: string): string => `machine:
   type: controlplane
-  kubelet: {image: "${image("kubelet", release)}"}
+  kubelet: {image: "${imageName("kubelet", release)}"}
 cluster:
-  apiServer: {image: "${image("kube-apiserver", release)}"}
-  controllerManager: {image: "${image("kube-controller-manager", release)}"}
-  scheduler: {image: "${image("kube-scheduler", release)}"}
+  apiServer: {image: "${imageName("kube-apiserver", release)}"}
+  controllerManager: {image: "${imageName("kube-controller-manager", release)}"}
+  scheduler: {image: "${imageName("kube-scheduler", release)}"}
 `;
 
 const worker = (release: string): string => `machine:
   type: worker
-  kubelet: {image: "${image("kubelet", release)}"}
+  kubelet: {image: "${imageName("kubelet", release)}"}
 `;
 
 const [OLD, NEW] = ["v1.35.2", "v1.36.0"];
@@ -43,14 +43,14 @@ const machine = {
   persistent: controlPlane(NEW),
 };
 
-const pulls = [
-  `pull ${image("kube-apiserver", NEW)} for pods`,
-  `pull ${image("kube-controller-manager", NEW)} for pods`,
-  `pull ${image("kube-scheduler", NEW)} for pods`,
-  `pull ${image("kubelet", NEW)}`,
+const imagePulls = [
+  `pull ${imageName("kube-apiserver", NEW)} for pods`,
+  `pull ${imageName("kube-controller-manager", NEW)} for pods`,
+  `pull ${imageName("kube-scheduler", NEW)} for pods`,
+  `pull ${imageName("kubelet", NEW)}`,
 ];
 
-const ofWorker: Pick<UpgradeRun, "task" | "machine"> = {
+const workerRun: Pick<UpgradeRun, "task" | "machine"> = {
   task: { ...task, role: "worker", otherControlPlanes: ["10.0.0.9"] },
   machine: {
     talosVersion: "v1.12.6",
@@ -60,7 +60,7 @@ const ofWorker: Pick<UpgradeRun, "task" | "machine"> = {
 };
 
 /** Phases of a run that installs a new release without a reboot. */
-const withImages: UpgradePhase[] = [
+const phasesWithImages: UpgradePhase[] = [
   "reach",
   "compare",
   "precheck",
@@ -78,9 +78,9 @@ describe("a control plane with a new Kubernetes release", () => {
       machine,
       expect: {
         result: { rebooted: false },
-        machineCalls: [...pulls, "activate"],
+        machineCalls: [...imagePulls, "activate"],
         kubernetesCalls: [],
-        phases: withImages,
+        phases: phasesWithImages,
         phaseSeconds: { kubernetes: 15 },
         logsOnce: [
           "waiting up to 10m for kube-apiserver, kube-controller-manager, kube-scheduler and kubelet",
@@ -92,13 +92,13 @@ describe("a control plane with a new Kubernetes release", () => {
 
   test.each(["kube-apiserver", "kube-controller-manager", "kube-scheduler"])(
     "whose %s does not become ready fails the run",
-    (part) =>
+    (component) =>
       runUpgrade({
         task,
-        machine: { ...machine, unreadyStaticPods: [part] },
+        machine: { ...machine, unreadyStaticPods: [component] },
         expect: {
           error: [
-            `machines.gpu-1: Kubernetes on this machine does not agree with the machine's configuration: ${part} ${NEW} is not ready (after 10m)`,
+            `machines.gpu-1: Kubernetes on this machine does not agree with the machine's configuration: ${component} ${NEW} is not ready (after 10m)`,
             "talosctl -n 10.0.0.1 get staticpodstatuses",
           ],
           minutes: { atLeast: 9, lessThan: 12 },
@@ -156,19 +156,20 @@ describe("a control plane with a new Kubernetes release", () => {
     }));
 
   test("whose configuration disables the scheduler does not need a ready scheduler", () => {
-    const off = "  controlPlane: {scheduler: {disabled: true}}\ncluster:";
-    const without = (release: string): string => controlPlane(release).replace("cluster:", off);
+    const schedulerDisabled = "  controlPlane: {scheduler: {disabled: true}}\ncluster:";
+    const withoutScheduler = (release: string): string =>
+      controlPlane(release).replace("cluster:", schedulerDisabled);
     return runUpgrade({
       task,
       machine: {
         ...machine,
-        active: without(OLD),
-        persistent: without(NEW),
+        active: withoutScheduler(OLD),
+        persistent: withoutScheduler(NEW),
         unreadyStaticPods: ["kube-scheduler"],
       },
       expect: {
         result: { rebooted: false },
-        machineCalls: [...pulls.filter((call) => !call.includes("scheduler")), "activate"],
+        machineCalls: [...imagePulls.filter((call) => !call.includes("scheduler")), "activate"],
       },
     });
   });
@@ -180,7 +181,7 @@ describe("a control plane with a new Kubernetes release", () => {
       failingCalls: [{ call: "pull", problem: "refused" }],
       expect: {
         error: [
-          `machines.gpu-1: the machine could not pull ${image("kube-apiserver", NEW)}`,
+          `machines.gpu-1: the machine could not pull ${imageName("kube-apiserver", NEW)}`,
           "nothing was changed on the machine",
           "its registry",
         ],
@@ -192,8 +193,11 @@ describe("a control plane with a new Kubernetes release", () => {
   test("pulls no image that it already has", () =>
     runUpgrade({
       task,
-      machine: { ...machine, pulledImages: [image("kube-apiserver", NEW), image("kubelet", NEW)] },
-      expect: { machineCalls: [pulls[1]!, pulls[2]!, "activate"] },
+      machine: {
+        ...machine,
+        pulledImages: [imageName("kube-apiserver", NEW), imageName("kubelet", NEW)],
+      },
+      expect: { machineCalls: [imagePulls[1]!, imagePulls[2]!, "activate"] },
     }));
 
   test("whose Talos release cannot pull ahead pulls each image when its component starts", () =>
@@ -203,7 +207,7 @@ describe("a control plane with a new Kubernetes release", () => {
       failingCalls: [{ call: "pull", problem: "unimplemented", times: 4 }],
       expect: {
         result: { rebooted: false },
-        logs: [`images: this Talos release pulls ${image("kubelet", NEW)} when kubelet starts`],
+        logs: [`images: this Talos release pulls ${imageName("kubelet", NEW)} when kubelet starts`],
       },
     }));
 
@@ -256,38 +260,38 @@ describe("a control plane with a new Kubernetes release", () => {
 });
 
 test("after a kill at any line or call, the next run completes a control plane with one activation in all", async () => {
-  const killedAt = async (at: number | undefined): Promise<number> => {
-    const parts = setupUpgrade(task);
-    Object.assign(parts.machine, machine);
-    const { result, pointCount } = await runAfterKill(parts, at);
+  const killAndRunAgain = async (killPoint: number | undefined): Promise<number> => {
+    const setup = setupUpgrade(task);
+    Object.assign(setup.machine, machine);
+    const { result, pointCount } = await runAfterKill(setup, killPoint);
     expect(result).toMatchObject({ rebooted: false });
-    expect(parts.machine).toMatchObject({
+    expect(setup.machine).toMatchObject({
       active: controlPlane(NEW),
       configurationOfStaticPods: undefined,
     });
-    expect(parts.machine.calls.filter((call) => call === "activate")).toHaveLength(1);
-    expect([...new Set(parts.machine.calls)]).toHaveLength(5);
+    expect(setup.machine.calls.filter((call) => call === "activate")).toHaveLength(1);
+    expect([...new Set(setup.machine.calls)]).toHaveLength(5);
     return pointCount;
   };
-  const points = await killedAt(undefined);
-  expect(points).toBeGreaterThan(12);
-  for (let at = 0; at < points; at++) await killedAt(at);
+  const pointCount = await killAndRunAgain(undefined);
+  expect(pointCount).toBeGreaterThan(12);
+  for (let killPoint = 0; killPoint < pointCount; killPoint++) await killAndRunAgain(killPoint);
 });
 
 describe("a worker with a new Kubernetes release", () => {
   test("pulls the kubelet's image first, and the run ends when its node has the new kubelet", () =>
     runUpgrade({
-      ...ofWorker,
+      ...workerRun,
       expect: {
-        machineCalls: [pulls[3]!, "activate"],
-        phases: withImages,
+        machineCalls: [imagePulls[3]!, "activate"],
+        phases: phasesWithImages,
         logs: [`kubernetes: the kubelet runs ${OLD}, not yet ${NEW}`],
       },
     }));
 
   test("succeeds with a kubelet that is newer than the image's tag", () =>
     runUpgrade({
-      ...ofWorker,
+      ...workerRun,
       cluster: { state: nodeState({ kubelet: "v1.36.3" }) },
       expect: { result: { rebooted: false }, logsNever: ["kubernetes: "] },
     }));
@@ -295,10 +299,10 @@ describe("a worker with a new Kubernetes release", () => {
   test.each<[string, UpgradeRun["task"]]>([
     ["in a stack without control planes", { otherControlPlanes: [] }],
     ["that another tool configures", { configuration: "adopted" }],
-  ])("%s gets the release without a pull and without a wait", (_, more) =>
+  ])("%s gets the release without a pull and without a wait", (_, taskFields) =>
     runUpgrade({
-      task: { ...ofWorker.task, ...more },
-      machine: ofWorker.machine!,
+      task: { ...workerRun.task, ...taskFields },
+      machine: workerRun.machine!,
       cluster: { state: nodeState({ kubelet: OLD }) },
       expect: {
         machineCalls: ["activate"],
@@ -312,10 +316,10 @@ test("images of a control plane in documents of Talos 1.14 are also pulled first
   const documents = (release: string): string =>
     [
       "machine: {type: controlplane}",
-      `kind: KubeletConfig\nimage: ${image("kubelet", release)}`,
-      `kind: KubeAPIServerConfig\nimage: ${image("kube-apiserver", release)}`,
-      `kind: KubeControllerManagerConfig\nimage: ${image("kube-controller-manager", release)}`,
-      `kind: KubeSchedulerConfig\nenabled: false\nimage: ${image("kube-scheduler", release)}`,
+      `kind: KubeletConfig\nimage: ${imageName("kubelet", release)}`,
+      `kind: KubeAPIServerConfig\nimage: ${imageName("kube-apiserver", release)}`,
+      `kind: KubeControllerManagerConfig\nimage: ${imageName("kube-controller-manager", release)}`,
+      `kind: KubeSchedulerConfig\nenabled: false\nimage: ${imageName("kube-scheduler", release)}`,
     ].join("\n---\n");
   return runUpgrade({
     task: { ...task, talosVersion: "v1.14.1" },
@@ -328,7 +332,7 @@ test("images of a control plane in documents of Talos 1.14 are also pulled first
     workbench: { clientVersion: "v1.14.1" },
     expect: {
       result: { rebooted: false },
-      machineCalls: [...pulls.filter((call) => !call.includes("scheduler")), "activate"],
+      machineCalls: [...imagePulls.filter((call) => !call.includes("scheduler")), "activate"],
     },
   });
 });

@@ -5,16 +5,20 @@ import { errorMessageOf, setupUpgrade, STAGED } from "../setup";
 
 describe("the user's own image, which no schematic describes", () => {
   const installerImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
-  const own = { installerImage, ownImage: true, schematicId: ownSchematic(installerImage).id };
-  const naming = `${STAGED}  install: { image: "${installerImage}" }\n`;
+  const ownImageTask = {
+    installerImage,
+    ownImage: true,
+    schematicId: ownSchematic(installerImage).id,
+  };
+  const configurationWithImage = `${STAGED}  install: { image: "${installerImage}" }\n`;
 
   test("is installed once, and recognized by the active configuration after that", async () => {
-    const { machine, workbench, task, run } = setupUpgrade(own);
-    machine.persistent = naming;
+    const { machine, workbench, task, run } = setupUpgrade(ownImageTask);
+    machine.persistent = configurationWithImage;
     machine.runningImage = { ...machine.runningImage, extensions: { "own-storage": "1" } }; // without a schematic, the losses are unknown
     expect(await run()).toMatchObject({
       rebooted: true,
-      schematicId: own.schematicId,
+      schematicId: ownImageTask.schematicId,
       driverVersion: "570.211.01",
     });
     expect(machine.calls).toEqual([`pull ${installerImage}`, "upgrade legacy"]);
@@ -24,26 +28,26 @@ describe("the user's own image, which no schematic describes", () => {
   });
 
   test("is not installed again if the machine already runs it", async () => {
-    const { machine, run } = setupUpgrade(own);
+    const { machine, run } = setupUpgrade(ownImageTask);
     Object.assign(machine, {
       talosVersion: "v1.12.6",
       schematicId: schematics.gpu,
-      active: naming,
-      persistent: naming,
+      active: configurationWithImage,
+      persistent: configurationWithImage,
     });
     expect(await run()).toMatchObject({ rebooted: false });
   });
 
   test("is reported if it has no driver or does not boot", async () => {
-    const without = `registry.example.com/own/${schematics.plain}:v1.12.6`;
-    const { machine, run } = setupUpgrade({ ...own, installerImage: without });
-    machine.persistent = naming.replace(installerImage, without);
+    const imageWithoutDriver = `registry.example.com/own/${schematics.plain}:v1.12.6`;
+    const { machine, run } = setupUpgrade({ ...ownImageTask, installerImage: imageWithoutDriver });
+    machine.persistent = configurationWithImage.replace(installerImage, imageWithoutDriver);
     expect(await errorMessageOf(run())).toMatch(/kernel modules.* not loaded|no NVIDIA driver/);
-    const back = setupUpgrade(own);
-    back.machine.persistent = naming;
-    back.machine.afterCall = (call) => {
-      if (call.startsWith("upgrade")) back.machine.install(`x/${schematics.plain}:v1.12.4`);
+    const rolledBack = setupUpgrade(ownImageTask);
+    rolledBack.machine.persistent = configurationWithImage;
+    rolledBack.machine.afterCall = (call) => {
+      if (call.startsWith("upgrade")) rolledBack.machine.install(`x/${schematics.plain}:v1.12.4`);
     };
-    expect(await errorMessageOf(back.run())).toMatch(/Talos rolled back, .* \(v1\.12\.4\)/);
+    expect(await errorMessageOf(rolledBack.run())).toMatch(/Talos rolled back, .* \(v1\.12\.4\)/);
   });
 });

@@ -106,15 +106,15 @@ describe("a boot that is paused before the run", () => {
     schematicId: schematics.other,
   };
   /** A staged configuration with this image as its installer. */
-  const namesOwnImage = `${STAGED}  install: { image: ${ownImage} }\n`;
+  const configurationWithOwnImage = `${STAGED}  install: { image: ${ownImage} }\n`;
   /** The node is not ready, so its pod stays until the next boot. */
-  const notReady: UpgradeRun["cluster"] = {
+  const clusterWithNodeNotReady: UpgradeRun["cluster"] = {
     state: nodeState({ ready: false }),
     podList: [pod("app", { terminating: true })],
   };
   /** The same cluster, if this machine serves the Kubernetes API. */
-  const servedByMachine: UpgradeRun["cluster"] = {
-    ...notReady,
+  const clusterServedByMachine: UpgradeRun["cluster"] = {
+    ...clusterWithNodeNotReady,
     servedByMachine: true,
     nodes: failsWith("unreachable", "Kubernetes: nodes: ECONNRESET"),
   };
@@ -122,7 +122,7 @@ describe("a boot that is paused before the run", () => {
   test("ends the run at once if no other configuration is staged", () =>
     runUpgrade({
       machine: pausedBoot,
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         error: ["machines.gpu-1: its boot does not go on: writeUserFiles failed"],
@@ -134,7 +134,7 @@ describe("a boot that is paused before the run", () => {
   test("gets a corrected configuration by a reboot", () =>
     runUpgrade({
       machine: { ...pausedBoot, persistent: STAGED },
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         result: { rebooted: true },
@@ -152,7 +152,7 @@ describe("a boot that is paused before the run", () => {
         talosVersion: "v1.12.4",
         schematicId: schematics.plain,
       },
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         result: { rebooted: true },
@@ -167,11 +167,11 @@ describe("a boot that is paused before the run", () => {
       task: ownImageTask,
       machine: {
         ...pausedBoot,
-        persistent: namesOwnImage,
+        persistent: configurationWithOwnImage,
         talosVersion: "v1.12.4",
         schematicId: schematics.plain,
       },
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         machineCalls: ["reboot", `pull ${ownImage}`, "upgrade legacy"],
@@ -184,11 +184,11 @@ describe("a boot that is paused before the run", () => {
       task: ownImageTask,
       machine: {
         ...pausedBoot,
-        persistent: namesOwnImage,
+        persistent: configurationWithOwnImage,
         talosVersion: "v1.12.6",
         schematicId: schematics.plain,
       },
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         result: { rebooted: true, driverVersion: "570.211.01" },
@@ -201,13 +201,13 @@ describe("a boot that is paused before the run", () => {
       task: ownImageTask,
       machine: {
         ...pausedBoot,
-        active: namesOwnImage,
-        persistent: `${namesOwnImage}  sysctls: {}\n`,
+        active: configurationWithOwnImage,
+        persistent: `${configurationWithOwnImage}  sysctls: {}\n`,
         talosVersion: "v1.12.6",
         schematicId: schematics.plain,
       },
       unconfirmedUpgradeTo: "v1.12.6",
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         result: { rebooted: true, driverVersion: "570.211.01" },
@@ -225,7 +225,7 @@ describe("a boot that is paused before the run", () => {
         schematicId: schematics.plain,
       },
       unconfirmedUpgradeTo: "v1.13.1",
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         result: { talosVersion: "v1.13.1", rebooted: true },
@@ -242,7 +242,7 @@ describe("a boot that is paused before the run", () => {
       task: { talosVersion: "v1.13.1" },
       machine: { ...pausedBoot, talosVersion: "v1.13.0", schematicId: schematics.plain },
       unconfirmedUpgradeTo: "v1.13.1",
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: { error: ["That reboot also rolls back to the previous image"] },
     }));
@@ -257,7 +257,7 @@ describe("a boot that is paused before the run", () => {
         bootProblems: [kubeletFails],
       },
       unconfirmedUpgradeTo: "v1.13.1",
-      cluster: notReady,
+      cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
       expect: {
         error: ["the kubelet fails at every start", "Then run again"],
@@ -268,7 +268,7 @@ describe("a boot that is paused before the run", () => {
   test("is ended without a drain on the machine that serves the Kubernetes API", () =>
     runUpgrade({
       machine: { ...pausedBoot, persistent: STAGED },
-      cluster: servedByMachine,
+      cluster: clusterServedByMachine,
       events: rebootEndsPause,
       expect: {
         result: { rebooted: true },
@@ -288,7 +288,7 @@ describe("a boot that is paused before the run", () => {
         persistent: STAGED,
         services: async () => ({ cri: "Running", kubelet: "Running" }),
       },
-      cluster: servedByMachine,
+      cluster: clusterServedByMachine,
       expect: { error: ["its pods did not end within 5m"], machineCalls: [] },
     }));
 
@@ -304,12 +304,12 @@ describe("a boot that is paused before the run", () => {
           "ext-nvidia-persistenced": "Running",
         }),
       },
-      cluster: servedByMachine,
+      cluster: clusterServedByMachine,
       events: rebootEndsPause,
       expect: { result: { rebooted: true }, machineCalls: ["reboot"], kubernetesCalls: [] },
     }));
 
-  const endsByItself: Event[] = [
+  const pauseEndsByItself: Event[] = [
     { afterCall: "cordon", machine: { stageName: "rebooting" } },
     {
       afterCall: "cordon",
@@ -321,7 +321,7 @@ describe("a boot that is paused before the run", () => {
   test("may end by itself before the reboot is requested", () =>
     runUpgrade({
       machine: { ...pausedBoot, persistent: STAGED },
-      events: endsByItself,
+      events: pauseEndsByItself,
       expect: { result: { rebooted: true }, machineCalls: [] },
     }));
 
@@ -346,7 +346,7 @@ describe("a boot that is paused before the run", () => {
         talosVersion: "v1.12.4",
         schematicId: schematics.plain,
       },
-      events: endsByItself,
+      events: pauseEndsByItself,
       expect: {
         result: { rebooted: true },
         machineCalls: [
@@ -378,7 +378,7 @@ test("an installer that the disk already has is pulled again into memory, since 
 
 // The image's services wait for a driver, but no loaded module contains it.
 describe("a boot that waits for the NVIDIA driver", () => {
-  const withoutDriver: UpgradeRun["machine"] = {
+  const machineWithoutDriver: UpgradeRun["machine"] = {
     stageName: "booting",
     talosVersion: "v1.12.6",
     schematicId: schematics.gpu,
@@ -386,7 +386,7 @@ describe("a boot that waits for the NVIDIA driver", () => {
   };
   test("is ended by a reboot into a staged configuration that has the modules", () =>
     runUpgrade({
-      machine: withoutDriver,
+      machine: machineWithoutDriver,
       expect: {
         result: { rebooted: true },
         machineCalls: ["reboot"],
@@ -397,7 +397,7 @@ describe("a boot that waits for the NVIDIA driver", () => {
 
   test("ends the run at once if no other configuration is staged", () =>
     runUpgrade({
-      machine: { ...withoutDriver, persistent: "machine: {type: worker}\n" },
+      machine: { ...machineWithoutDriver, persistent: "machine: {type: worker}\n" },
       expect: {
         error: [
           /^machines\.gpu-1: its boot does not end: ext-nvidia-persistenced waits for the driver/,
@@ -423,7 +423,7 @@ describe("a boot that waits for the NVIDIA driver", () => {
 
   test("is waited for if its configuration has the modules", () =>
     runUpgrade({
-      machine: { ...withoutDriver, active: STAGED, driverWorks: false },
+      machine: { ...machineWithoutDriver, active: STAGED, driverWorks: false },
       events: [{ atSecond: 20, machine: { stageName: "running", driverWorks: true } }],
       expect: { result: { rebooted: false }, machineCalls: [] },
     }));

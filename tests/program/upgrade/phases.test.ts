@@ -6,33 +6,33 @@ import { setupUpgrade, STAGED } from "../setup";
 // The lab kills an upgrade in each phase of this list. If no upgrade had a phase, the lab would silently not test
 // it.
 test("every phase of the list occurs in an upgrade, in the order of the list", async () => {
-  const live = setupUpgrade({
+  const liveChange = setupUpgrade({
     modules: [],
     driverVersion: undefined,
     extensionServices: [],
     schematicId: schematics.plain,
   });
-  live.machine.talosVersion = "v1.12.6"; // only a configuration is staged
-  const kubernetes = setupUpgrade({
-    ...live.task,
+  liveChange.machine.talosVersion = "v1.12.6"; // only a configuration is staged
+  const kubernetesUpdate = setupUpgrade({
+    ...liveChange.task,
     configuration: "owned",
     otherControlPlanes: ["cp"],
   });
-  const kubelet = (release: string): string =>
+  const configurationWithKubelet = (release: string): string =>
     `machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:${release}"}}`;
-  Object.assign(kubernetes.machine, {
+  Object.assign(kubernetesUpdate.machine, {
     talosVersion: "v1.12.6",
-    active: kubelet("v1.35.0"),
-    persistent: kubelet("v1.36.0"),
+    active: configurationWithKubelet("v1.35.0"),
+    persistent: configurationWithKubelet("v1.36.0"),
   });
-  const runs = [setupUpgrade(), setupUpgrade({ installs: true }), live, kubernetes];
-  const seen = new Set<string>();
+  const runs = [setupUpgrade(), setupUpgrade({ installs: true }), liveChange, kubernetesUpdate];
+  const phasesOfRuns = new Set<string>();
   for (const { run } of runs) {
     const names = (await run()).phases.map(({ name }) => name);
     expect(names).toEqual(upgradePhases.filter((phase) => names.includes(phase)));
-    names.forEach((name) => seen.add(name));
+    names.forEach((name) => phasesOfRuns.add(name));
   }
-  expect(upgradePhases.filter((phase) => !seen.has(phase))).toEqual([]);
+  expect(upgradePhases.filter((phase) => !phasesOfRuns.has(phase))).toEqual([]);
 });
 
 test("the phases at which the lab kills the program are those of an upgrade of a machine with a card", async () => {
@@ -42,13 +42,15 @@ test("the phases at which the lab kills the program are those of an upgrade of a
 
 test("if Pulumi ends, a run ends too, unless it has changed something", async () => {
   const { workbench, run } = setupUpgrade();
-  const told: string[] = [];
-  workbench.report = (line) => told.push(line.split(":")[0]!);
-  workbench.touches = () => told.push("touches");
+  const events: string[] = [];
+  workbench.report = (line) => events.push(line.split(":")[0]!);
+  workbench.touches = () => events.push("touches");
   await run();
-  const first = told.indexOf("touches");
-  expect(told[first + 1]).toBe("drain");
-  expect(told.slice(0, first).filter((name) => changesSomething(name as "drain"))).toEqual([]);
+  const firstChange = events.indexOf("touches");
+  expect(events[firstChange + 1]).toBe("drain");
+  expect(events.slice(0, firstChange).filter((name) => changesSomething(name as "drain"))).toEqual(
+    [],
+  );
 });
 
 test("a run's limit is longer than all of its waits together", () => {

@@ -13,73 +13,97 @@ const isolated = `${withDriver}---\napiVersion: v1alpha1\nkind: SecurityProfileC
 const file = (path: string): string =>
   `  files: [{path: ${path}, op: create, content: "[debug]"}]\n`;
 
-/** A machine that runs the wanted image with the configuration `active`, and has `next` staged. */
-function at(active: string, next: string, task: Partial<UpgradeTask> = {}, booted = active) {
-  const stand = setupUpgrade({ talosVersion: "v1.14.1", ...task });
-  Object.assign(stand.machine, {
+/** A machine that runs the task's image, with these active and staged configurations. */
+function setupMachine(
+  activeConfiguration: string,
+  stagedConfiguration: string,
+  task: Partial<UpgradeTask> = {},
+  configurationAtBoot = activeConfiguration,
+) {
+  const setup = setupUpgrade({ talosVersion: "v1.14.1", ...task });
+  Object.assign(setup.machine, {
     talosVersion: "v1.14.1",
     schematicId: schematics.gpu,
-    active,
-    persistent: next,
+    active: activeConfiguration,
+    persistent: stagedConfiguration,
   });
-  stand.machine.configurationAtBoot = booted;
-  stand.workbench.clientVersion = "v1.14.1";
-  return stand;
+  setup.machine.configurationAtBoot = configurationAtBoot;
+  setup.workbench.clientVersion = "v1.14.1";
+  return setup;
 }
 
-const plain: Partial<UpgradeTask> = {
+const taskWithoutDriver: Partial<UpgradeTask> = {
   modules: [],
   driverVersion: undefined,
   extensionServices: [],
   schematicId: schematics.gpu,
 };
 
-test.each<[string, string, string, Partial<UpgradeTask>, string[]]>([
-  ["containerd's part", withDriver, withDriver + file(customizationPath), {}, ["activate"]],
-  ["a sysctl", withDriver, `${withDriver}  sysctls: {vm.swappiness: "1"}\n`, {}, ["activate"]],
-  [
-    "a parameter of a module",
-    withDriver,
-    withDriver.replace("nvidia}", "nvidia, parameters: [a=1]}"),
-    {},
-    ["reboot"],
-  ],
-  [
-    "a document of a module",
-    withDriver,
-    `${withDriver}---\nkind: KernelModuleConfig\nname: nvidia\n`,
-    {},
-    ["reboot"],
-  ],
-  ["another file", withDriver, withDriver + file("/var/lib/owner.conf"), {}, ["reboot"]],
-  [
-    "another file, without a card",
-    withDriver,
-    withDriver + file("/var/lib/owner.conf"),
-    plain,
-    ["reboot"],
-  ],
-  [
-    "containerd's part, without a card",
-    withDriver,
-    withDriver + file(customizationPath),
-    plain,
-    ["activate"],
-  ],
-  ["workload isolation", withDriver, isolated, plain, ["reboot"]],
+/** A change of the configuration on a machine with the driver, and the call with which the program activates it. */
+interface Change {
+  name: string;
+  stagedConfiguration: string;
+  task?: Partial<UpgradeTask>;
+  expectedCall: "activate" | "reboot";
+}
+
+test.each<Change>([
+  {
+    name: "containerd's part",
+    stagedConfiguration: withDriver + file(customizationPath),
+    expectedCall: "activate",
+  },
+  {
+    name: "a sysctl",
+    stagedConfiguration: `${withDriver}  sysctls: {vm.swappiness: "1"}\n`,
+    expectedCall: "activate",
+  },
+  {
+    name: "a parameter of a module",
+    stagedConfiguration: withDriver.replace("nvidia}", "nvidia, parameters: [a=1]}"),
+    expectedCall: "reboot",
+  },
+  {
+    name: "a document of a module",
+    stagedConfiguration: `${withDriver}---\nkind: KernelModuleConfig\nname: nvidia\n`,
+    expectedCall: "reboot",
+  },
+  {
+    name: "another file",
+    stagedConfiguration: withDriver + file("/var/lib/owner.conf"),
+    expectedCall: "reboot",
+  },
+  {
+    name: "another file, without a card",
+    stagedConfiguration: withDriver + file("/var/lib/owner.conf"),
+    task: taskWithoutDriver,
+    expectedCall: "reboot",
+  },
+  {
+    name: "containerd's part, without a card",
+    stagedConfiguration: withDriver + file(customizationPath),
+    task: taskWithoutDriver,
+    expectedCall: "activate",
+  },
+  {
+    name: "workload isolation",
+    stagedConfiguration: isolated,
+    task: taskWithoutDriver,
+    expectedCall: "reboot",
+  },
 ])(
-  "for a change of %s, the upgrade program reboots only if Talos 1.14 needs a boot",
-  async (_, active, next, task, calls) => {
-    const { machine, run } = at(active, next, task);
-    expect((await run()).rebooted).toBe(calls.includes("reboot"));
-    expect(machine.calls).toEqual(calls);
-    expect(machine.active).toBe(next);
+  "for a change of $name, the upgrade program reboots only if Talos 1.14 needs a boot",
+  async ({ stagedConfiguration, task, expectedCall }) => {
+    const { machine, run } = setupMachine(withDriver, stagedConfiguration, task);
+    expect((await run()).rebooted).toBe(expectedCall === "reboot");
+    expect(machine.calls).toEqual([expectedCall]);
+    expect(machine.active).toBe(stagedConfiguration);
   },
 );
 
 describe("workload isolation that waits for a boot", () => {
   test("makes another change need a reboot, since containerd cannot restart", async () => {
-    const { machine, logLines, run } = at(
+    const { machine, logLines, run } = setupMachine(
       isolated,
       isolated + file(customizationPath),
       {},
@@ -94,7 +118,7 @@ describe("workload isolation that waits for a boot", () => {
   });
 
   test("causes only a warning while containerd runs and nothing changes", async () => {
-    const { machine, logLines, run } = at(isolated, isolated, {}, withDriver);
+    const { machine, logLines, run } = setupMachine(isolated, isolated, {}, withDriver);
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
     expect(logLines.join("\n")).toContain(
@@ -103,28 +127,28 @@ describe("workload isolation that waits for a boot", () => {
   });
 
   test("makes the run drain and reboot a machine whose containerd waits", async () => {
-    const { machine, cluster, logLines, run } = at(isolated, isolated, {}, withDriver);
+    const { machine, cluster, logLines, run } = setupMachine(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     expect((await run()).rebooted).toBe(true);
     expect(machine.calls).toEqual(["reboot"]);
     expect(cluster.calls).toEqual(["cordon", "uncordon"]);
-    const said = logLines.join("\n");
-    expect(said).toContain(
+    const log = logLines.join("\n");
+    expect(log).toContain(
       'service cri is Waiting and not healthy (Waiting for service "sandboxd" to be registered)',
     );
-    expect(said).toContain("rebooting once, so that the active configuration takes effect");
-    expect(said).not.toContain("nothing to do");
+    expect(log).toContain("rebooting once, so that the active configuration takes effect");
+    expect(log).not.toContain("nothing to do");
   });
 
   test("is activated by a requested reboot", async () => {
-    const { machine, run } = at(isolated, isolated, { reboots: true }, withDriver);
+    const { machine, run } = setupMachine(isolated, isolated, { reboots: true }, withDriver);
     machine.cri = waitingForSandbox;
     await run();
     expect(machine.calls).toEqual(["reboot"]);
   });
 
   test("is reported by adopt, even if adopt stages nothing", async () => {
-    const { machine, workbench, logLines } = at(isolated, isolated, {}, withDriver);
+    const { machine, workbench, logLines } = setupMachine(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     const task = { machine: "gpu-1", address: "10.0.0.1", patches: [withDriver] };
     await adopt(task, undefined, {
@@ -140,7 +164,7 @@ describe("workload isolation that waits for a boot", () => {
 });
 
 test("a machine whose containerd fails for another reason is not rebooted, and the run fails", async () => {
-  const { machine, run } = at(withDriver, withDriver);
+  const { machine, run } = setupMachine(withDriver, withDriver);
   machine.cri = { state: "Running", failing: true, event: "Health check failed" };
   const message = await errorMessageOf(run());
   expect(message).toContain(
@@ -163,10 +187,12 @@ test.each([
   ],
 ])(
   "a %s that overrides the stack's value is reported, also if nothing changes",
-  async (_, configuration, words) => {
-    const { logLines, machine, run } = at(configuration, configuration);
+  async (_, configuration, expectedWarning) => {
+    const { logLines, machine, run } = setupMachine(configuration, configuration);
     await run();
     expect(machine.calls).toEqual([]);
-    expect(logLines.filter((line) => line.startsWith("warning: ")).join("\n")).toContain(words);
+    expect(logLines.filter((line) => line.startsWith("warning: ")).join("\n")).toContain(
+      expectedWarning,
+    );
   },
 );

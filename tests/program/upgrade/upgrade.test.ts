@@ -8,20 +8,20 @@ describe("an upgrade", () => {
   const calls = ["pull", "cordon", "evict", "upgrade", "uncordon"];
 
   test.each([
-    ...phases.map((name) => ({ name, at: "phase" })),
-    ...calls.map((name) => ({ name, at: "call" })),
+    ...phases.map((name) => ({ name, kind: "phase" })),
+    ...calls.map((name) => ({ name, kind: "call" })),
   ])(
-    "ends with one reboot and a schedulable node if it is killed at the $at $name",
-    async ({ name, at }) => {
+    "ends with one reboot and a schedulable node if it is killed at the $kind $name",
+    async ({ name, kind }) => {
       const { machine, cluster, logLines, workbench, run } = setupUpgrade();
       cluster.podList = [pod("app")];
-      let armed = true;
-      const kill = (what: string): void => {
-        if (!armed || what !== name) return;
-        armed = false;
+      let isKilled = false;
+      const kill = (reachedName: string): void => {
+        if (isKilled || reachedName !== name) return;
+        isKilled = true;
         throw new Killed();
       };
-      if (at === "phase")
+      if (kind === "phase")
         workbench.report = (line) => (logLines.push(line), kill(line.split(":")[0]!));
       else machine.afterCall = cluster.afterCall = kill;
       await expect(run()).rejects.toThrow(Killed);
@@ -53,25 +53,26 @@ describe("an upgrade", () => {
     machine.afterCall = () => {};
     await machine.clock.sleep(60_000);
     expect(machine.down).toBe(true);
-    const began = machine.clock.now();
+    const startTime = machine.clock.now();
     await run();
-    const waited = machine.clock.now() - began;
+    const waitingTime = machine.clock.now() - startTime;
     expect(machine.bootCount).toBe(2);
     expect(cluster.state?.unschedulable).toBe(false);
 
-    const wrong = setupUpgrade();
-    wrong.machine.status = () => Promise.reject(new CallError("unreachable", "no route"));
-    const start = wrong.clock.now();
-    await expect(wrong.run()).rejects.toThrow("was not up");
-    expect(wrong.clock.now() - start).toBeLessThan(waited);
+    const setupWithWrongAddress = setupUpgrade();
+    setupWithWrongAddress.machine.status = () =>
+      Promise.reject(new CallError("unreachable", "no route"));
+    const wrongStartTime = setupWithWrongAddress.clock.now();
+    await expect(setupWithWrongAddress.run()).rejects.toThrow("was not up");
+    expect(setupWithWrongAddress.clock.now() - wrongStartTime).toBeLessThan(waitingTime);
   });
 });
 
 test("the next run boots an image that is already installed, and does not overwrite the running image", async () => {
   const { machine, run } = setupUpgrade({ talosVersion: "v1.13.1" });
   Object.assign(machine, { talosVersion: "v1.13.0", connectionBreaksInUpgrade: true });
-  const wanted = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
-  await machine.upgrade(wanted, "disk", "lifecycle").catch(() => undefined); // the state that a killed run leaves
+  const installerImage = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
+  await machine.upgrade(installerImage, "disk", "lifecycle").catch(() => undefined); // the state that a killed run leaves
   expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.13.1" });
   expect(machine.calls).toEqual(["upgrade lifecycle", "reboot"]);
   expect(machine.diskImages).toContain(`${schematics.plain}:v1.13.0`);
@@ -79,27 +80,27 @@ test("the next run boots an image that is already installed, and does not overwr
 
 test("a pull that the registry refuses is not repeated, and the console's error is reported at once", async () => {
   const { workbench, clock, machine, logLines, run } = setupUpgrade();
-  let toldAt = Infinity;
+  let reportTime = Infinity;
   workbench.report = (line) => {
     logLines.push(line);
     if (line.startsWith("pull: Talos could not pull the installer"))
-      toldAt = Math.min(toldAt, clock.now());
+      reportTime = Math.min(reportTime, clock.now());
   };
   machine.hangingPulls = 99;
-  const why = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
-  machine.consoleLines = [why];
+  const pullError = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
+  machine.consoleLines = [pullError];
   expect(await errorMessageOf(run())).toMatch(
     /the machine could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
   );
   expect(machine.hangingPulls).toBe(98);
-  const told = `pull: Talos could not pull the installer, and retries: ${why}`;
-  expect(logLines.filter((line) => line === told)).toHaveLength(1);
-  expect(toldAt).toBeLessThan(60_000);
+  const expectedLine = `pull: Talos could not pull the installer, and retries: ${pullError}`;
+  expect(logLines.filter((line) => line === expectedLine)).toHaveLength(1);
+  expect(reportTime).toBeLessThan(60_000);
 });
 
 test("a full disk ends a pull as soon as the console reports it, since no further try finds more room", async () => {
   const { clock, machine, run } = setupUpgrade();
-  const begin = clock.now();
+  const startTime = clock.now();
   machine.hangingPulls = 99;
   machine.consoleLines = [
     `retrying error: failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": no space left on device`,
@@ -107,15 +108,16 @@ test("a full disk ends a pull as soon as the console reports it, since no furthe
   expect(await errorMessageOf(run())).toMatch(
     /its disk has no room for the installer: .*no space left on device; .*nothing was/,
   );
-  expect([machine.hangingPulls, clock.now() - begin < 120_000]).toEqual([98, true]);
+  expect(machine.hangingPulls).toBe(98);
+  expect(clock.now() - startTime).toBeLessThan(120_000);
 });
 
 test("an installation without room in the boot partition fails with the way to more room", async () => {
   const { machine, run } = setupUpgrade({ talosVersion: "v1.13.1" });
   machine.talosVersion = "v1.13.0";
-  const why =
+  const bootLoaderError =
     "failed to install bootloader: write /boot/EFI/EFI/Linux/Talos-v1.13.1.efi: no space left on device";
-  machine.upgrade = () => Promise.reject(new CallError("refused", why));
+  machine.upgrade = () => Promise.reject(new CallError("refused", bootLoaderError));
   expect(await errorMessageOf(run())).toMatch(
     /the machine was not rebooted: failed to install bootloader: .*; its boot partition has no room for the new image .*; remove extensions .*, then run again/,
   );
@@ -145,14 +147,14 @@ test("after the older upgrade call, a reboot into the old image is reported as a
 
 test("if a paused boot ends by itself, the run does not change the machine", async () => {
   const { machine, run } = setupUpgrade();
-  const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
+  const wantedImage = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
   Object.assign(machine, {
     active: "broken",
     stageName: "booting",
     unmetConditions: ["services"],
-    ...installed,
+    ...wantedImage,
   });
-  const seen = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
+  const bootProblems = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
   machine.bootErrors = () => {
     // The machine rebooted by itself, so the staged configuration is active.
     Object.assign(machine, {
@@ -162,7 +164,7 @@ test("if a paused boot ends by itself, the run does not change the machine", asy
     });
     machine.bootCount++;
     machine.bootErrors = () => Promise.resolve([]);
-    return Promise.resolve(seen);
+    return Promise.resolve(bootProblems);
   };
   await run();
   expect(machine.calls).toEqual([]);
@@ -180,11 +182,11 @@ test.each([
     pod("notebook", { localStorage: true, gpus: 1 }),
     ["has no controller", "emptyDir", "holds a GPU"],
   ],
-])("the losses of an evicted pod are listed: $name", (one, said) => {
-  const costs = costOf(one);
-  expect(costs).toHaveLength(said.length);
-  said.forEach((part, index) => expect(costs[index]).toContain(part));
-  for (const cost of costs) expect(cost).toContain(`default/${one.name}`);
+])("the losses of an evicted pod are listed: $name", (evictedPod, expectedLosses) => {
+  const costs = costOf(evictedPod);
+  expect(costs).toHaveLength(expectedLosses.length);
+  expectedLosses.forEach((part, index) => expect(costs[index]).toContain(part));
+  for (const cost of costs) expect(cost).toContain(`default/${evictedPod.name}`);
 });
 
 test.each([
@@ -204,6 +206,9 @@ test.each([
     "the controller that set the finalizer must remove it",
   ],
   [undefined, { grace: 3600 }, "raise timeouts.drain above the pod's grace period"],
-])("the remedy for a pod that stays names who must act: %s", (refused, more, decides) => {
-  expect(holding(pod("web", more), refused).decides).toContain(decides);
-});
+])(
+  "the remedy for a pod that stays names who must act: %s",
+  (refusal, podFields, expectedRemedy) => {
+    expect(holding(pod("web", podFields), refusal).decides).toContain(expectedRemedy);
+  },
+);

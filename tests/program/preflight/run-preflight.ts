@@ -15,12 +15,12 @@ import { FakeClock, FakeMachine, schematics } from "../fakes";
 /** The chart's repository. */
 export const repository = "https://charts.example/nvidia";
 /** Name of the chart's archive, which lies next to the index. */
-export const archive = "gpu-operator-v25.10.1.tgz";
+export const chartArchive = "gpu-operator-v25.10.1.tgz";
 const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
 /** The repository's index. */
-export const index = `entries:
+export const repositoryIndex = `entries:
   gpu-operator:
-  - {version: v25.10.1, urls: [${archive}]}
+  - {version: v25.10.1, urls: [${chartArchive}]}
   - {version: v25.3.4, urls: [x.tgz]}
 `;
 
@@ -28,48 +28,48 @@ export const index = `entries:
 export const certificate = (text: string): string =>
   `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 /** The node of the machine, with some fields replaced. */
-export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
+export const node = (fields: Partial<AskedNode> = {}): AskedNode => ({
   name: "gpu-1",
   bootId: "boot-1",
   addresses: ["10.0.0.1"],
   kubelet: "v1.34.1",
-  ...changes,
+  ...fields,
 });
 /** A node that belongs to no machine of the stack. */
-export const strange = node({ name: "other", bootId: "boot-77", addresses: ["192.0.2.1"] });
+export const foreignNode = node({ name: "other", bootId: "boot-77", addresses: ["192.0.2.1"] });
 
-/** A previous answer of the preflight in which it remembers the machine, in its written form. */
-export const brought = (history: string[]) => ({
+/** Result of an earlier preflight that remembers the machine with these schematics, as it was written. */
+export const earlierResult = (schematicIds: string[]) => ({
   machines: { "gpu-1": { wanted: "1", brought: 0, adopted: "10.0.0.1" } },
-  histories: [history],
+  histories: [schematicIds],
 });
 
-/** What the preflight requests by HTTP: the chart's index and archive, and the machine's image. */
-type Asked = "index" | "archive" | "image";
-const addresses: Record<Asked, string> = {
+/** The preflight's HTTP requests: for the chart's index and archive, and for the machine's image. */
+type WebRequest = "index" | "archive" | "image";
+const urls: Record<WebRequest, string> = {
   index: `${repository}/index.yaml`,
-  archive: `${repository}/${archive}`,
+  archive: `${repository}/${chartArchive}`,
   image: `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`,
 };
-/** Answers with which all three exist. */
-const there: Record<Asked, Answer> = {
-  index: { status: 200, body: index },
+/** Answers of servers that have all three. */
+const successfulAnswers: Record<WebRequest, Answer> = {
+  index: { status: 200, body: repositoryIndex },
   archive: { status: 200, body: "" },
   image: { status: 307, body: "" },
 };
 
-/** The world that a preflight meets, and its task: servers, nodes, machines and credentials. */
-export interface Stand {
-  /** Answers that are not the default ones. */
-  web: Partial<Record<Asked, Answer>>;
+/** Everything that a preflight gets: its task, and the answers of servers, cluster, machines and Omni. */
+export interface PreflightSetup {
+  /** Answers to HTTP requests that are not the default ones. */
+  web: Partial<Record<WebRequest, Answer>>;
   /** Answers at other addresses, by URL. */
-  mirror: Record<string, Answer>;
+  webByUrl: Record<string, Answer>;
   /** Nodes of the cluster, or the error of their list. Default: the machine's node alone. */
   nodes: AskedNode[] | CallError;
   /** DaemonSets and Deployments of the cluster. */
   workloads: Workload[];
   /** Errors of the first requests for the workloads, in order. Later requests are answered. */
-  silentOffers: string[];
+  workloadErrors: string[];
   /** Whether the operator's policy turns its device plugin off. */
   withoutPlugin: boolean;
   /** The RuntimeClass `nvidia`. */
@@ -77,35 +77,38 @@ export interface Stand {
   /** What the stack installs. */
   installs: PreflightTask["installs"];
   /** Errors of the first requests for the nodes, in order. Later requests are answered. */
-  silentAtFirst: string[];
+  nodeErrors: string[];
   /** Text of the certificate authority in the kubeconfig. */
   authority: string;
-  owners: Record<string, string>;
+  /** Annotation with the owner, by namespace. */
+  namespaceOwners: Record<string, string>;
   /** Kubernetes release of the owned machines. */
-  release: PreflightTask["release"];
+  kubernetesRelease: PreflightTask["release"];
   /** Kubernetes releases of the API servers. */
   apiServers: string[];
-  requested: Awaited<ReturnType<AskedCluster["requestedApis"]>>;
+  /** Removed APIs that clients requested; undefined if the metrics may not be read. */
+  requestedApis: Awaited<ReturnType<AskedCluster["requestedApis"]>>;
   /** Objects by the path of their resource. */
-  objects: Record<string, string[] | undefined>;
+  objectsByPath: Record<string, string[] | undefined>;
   volumes: PreflightTask["volumes"];
   claims: BoundClaim[];
   /** Pods that use a RuntimeClass whose handler no machine has any more. */
-  classed: string[];
-  version: string;
+  podsOfRemovedClass: string[];
+  chartVersion: string;
   drain: boolean;
-  wanted: string;
+  /** Hash of everything that may reboot the machine. */
+  machineHash: string;
   /** Machines of the task, each as the fields that differ from those of gpu-1. Default: gpu-1 alone. */
   machines: Partial<PreflightTask["machines"][number]>[];
   omni: PreflightTask["omni"];
   /** State of the machine's node in Kubernetes. */
-  state: NodeState | undefined;
+  nodeState: NodeState | undefined;
   environment: NodeJS.ProcessEnv;
-  expired: Failure["findings"];
+  expiredCredentials: Failure["findings"];
   /** Fields and answers of the machine. */
   machine: Partial<FakeMachine>;
-  /** Wraps each client. */
-  through: <Client extends object>(
+  /** Wraps each client, for example to let a call fail. */
+  wrapClient: <Client extends object>(
     client: Client,
     kind: "machine" | "cluster" | "omni",
     clock: FakeClock,
@@ -113,23 +116,29 @@ export interface Stand {
 }
 
 /**
- * Runs the preflight in a world without faults, apart from the changes.
+ * Runs the preflight in a setup without faults, apart from the changes.
  *
- * @param previous answer of the previous run, in its written form
+ * @param previous result of the previous run, as it was written
  */
-export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
-  const { nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
-  const through: Stand["through"] = changes.through ?? ((client) => client);
-  const { volumes = [], claims = [], machines = [{}], classed } = changes;
-  const answers = { ...there, ...changes.web };
-  const webAnswers: Record<string, Answer> = {
-    [addresses.index]: answers.index,
-    [addresses.archive]: answers.archive,
-    [addresses.image]: answers.image,
-    ...changes.mirror,
+export async function runPreflight(changes: Partial<PreflightSetup> = {}, previous?: unknown) {
+  const {
+    nodes = [node()],
+    authority,
+    namespaceOwners = {},
+    environment = {},
+    drain = true,
+  } = changes;
+  const wrapClient: PreflightSetup["wrapClient"] = changes.wrapClient ?? ((client) => client);
+  const { volumes = [], claims = [], machines = [{}], podsOfRemovedClass } = changes;
+  const answers = { ...successfulAnswers, ...changes.web };
+  const answersByUrl: Record<string, Answer> = {
+    [urls.index]: answers.index,
+    [urls.archive]: answers.archive,
+    [urls.image]: answers.image,
+    ...changes.webByUrl,
   };
   const task = preflightTask.parse({
-    machines: machines.map((differs) => ({
+    machines: machines.map((machineFields) => ({
       machine: "gpu-1",
       address: "10.0.0.1",
       configuration: "adopted",
@@ -141,54 +150,54 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
         extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"],
         kernelArgs: [],
       },
-      wanted: changes.wanted ?? "1",
-      ...differs,
+      wanted: changes.machineHash ?? "1",
+      ...machineFields,
     })),
     omni: changes.omni ?? [],
     installers: [installer],
-    chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
+    chart: { name: "gpu-operator", version: changes.chartVersion ?? "v25.10.1", repository },
     kubernetes: true,
-    ...(changes.release && { release: changes.release }),
+    release: changes.kubernetesRelease,
     namespaces: ["gpu-operator"],
     volumes,
     mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
-    ...(changes.installs && { installs: changes.installs }),
-    ...(classed && { classGone: { name: "nvidia", but: "gpu-operator" } }),
+    installs: changes.installs,
+    classGone: podsOfRemovedClass && { name: "nvidia", but: "gpu-operator" },
     drain,
     limit: "3m",
   });
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
   Object.assign(machine, changes.machine);
-  const asked: string[] = [];
-  const silent = [...(changes.silentAtFirst ?? [])];
-  const silentOffers = [...(changes.silentOffers ?? [])];
+  const requestedUrls: string[] = [];
+  const remainingNodeErrors = [...(changes.nodeErrors ?? [])];
+  const remainingWorkloadErrors = [...(changes.workloadErrors ?? [])];
   const web: Web = {
     get: async (url) => {
-      asked.push(url);
-      return webAnswers[url] ?? { status: 404, body: "nothing here" };
+      requestedUrls.push(url);
+      return answersByUrl[url] ?? { status: 404, body: "nothing here" };
     },
   };
   const cluster: AskedCluster = {
     server: "https://10.0.0.9:6443",
     authority: authority && certificate(authority),
     nodes: async () => {
-      const silence = silent.shift();
-      if (silence !== undefined) throw new CallError("unreachable", silence);
+      const message = remainingNodeErrors.shift();
+      if (message !== undefined) throw new CallError("unreachable", message);
       if (nodes instanceof CallError) throw nodes;
       return nodes;
     },
-    node: async () => changes.state,
-    annotationOf: async (namespace) => owners[namespace],
+    node: async () => changes.nodeState,
+    annotationOf: async (namespace) => namespaceOwners[namespace],
     boundClaims: async () => claims,
-    podsOfClass: async () => classed ?? [],
+    podsOfClass: async () => podsOfRemovedClass ?? [],
     runtimeClass: async () => changes.runtimeClass,
     apiServers: async () => changes.apiServers ?? [],
-    requestedApis: async () => ("requested" in changes ? changes.requested : []),
-    objectsAt: async (path) => ({ [path]: [], ...changes.objects })[path],
+    requestedApis: async () => ("requestedApis" in changes ? changes.requestedApis : []),
+    objectsAt: async (path) => ({ [path]: [], ...changes.objectsByPath })[path],
     gpuOffers: async () => {
-      const silence = silentOffers.shift();
-      if (silence !== undefined) throw new CallError("unreachable", silence);
+      const message = remainingWorkloadErrors.shift();
+      if (message !== undefined) throw new CallError("unreachable", message);
       return {
         offers: gpuOffers(changes.workloads ?? []),
         withoutPlugin: changes.withoutPlugin ?? false,
@@ -196,23 +205,23 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     },
   };
   const lines: string[] = [];
-  const around = {
+  const surroundings = {
     web,
     places: placesOf(environment),
     talosconfig: "context: home\n",
-    cluster: through(cluster, "cluster", clock),
-    machineAt: () => through(machine, "machine", clock),
-    omni: through(new FakeOmni(), "omni", clock),
-    expired: changes.expired ?? [],
+    cluster: wrapClient(cluster, "cluster", clock),
+    machineAt: () => wrapClient(machine, "machine", clock),
+    omni: wrapClient(new FakeOmni(), "omni", clock),
+    expired: changes.expiredCredentials ?? [],
     clock,
     report: (line: string) => void lines.push(line),
   };
-  const last = previous === undefined ? undefined : preflightResult.parse(previous);
-  const outcome = await preflight(task, around, last).catch((error: unknown) => {
+  const previousResult = previous === undefined ? undefined : preflightResult.parse(previous);
+  const outcome = await preflight(task, surroundings, previousResult).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error;
     return error.findings.map(
       ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
     );
   });
-  return { outcome, lines, asked, machine };
+  return { outcome, lines, requestedUrls, machine };
 }

@@ -10,22 +10,22 @@ import { ApiInMemory } from "./api-in-memory";
 import { Calls, type Fault } from "./faults";
 
 /** The call that fails, and its fault. */
-export type Failing = { at: number; fault: Fault } | undefined;
-/** The result of a run: its answer or error, and the state at the end. */
-export interface Outcome {
+export type FailingCall = { index: number; fault: Fault } | undefined;
+/** Calls of a run, its answer or error, and the state at the end. */
+export interface RunOutcome {
   calls: string[];
-  is: unknown;
+  state: unknown;
 }
 /** A run of a program in which one call may fail. */
-export type Play = (failing: Failing) => Promise<Outcome>;
+export type FaultyRun = (failing: FailingCall) => Promise<RunOutcome>;
 
 /** Discards a line of progress. */
-export const quiet = (): void => {};
+export const ignoreLine = (): void => {};
 
 /**
- * A run's answer without the durations of its phases, or its error. A run without a fault must not have an error.
+ * A run's answer without the durations of its phases, or its error's message. A run without a fault must not fail.
  */
-export const ended = (run: Promise<unknown>, failing: Failing): Promise<unknown> =>
+export const resultOf = (run: Promise<unknown>, failing: FailingCall): Promise<unknown> =>
   run.then(
     (answer) => ({ ...(answer as object), phases: undefined }),
     (error: Error) => {
@@ -34,55 +34,79 @@ export const ended = (run: Promise<unknown>, failing: Failing): Promise<unknown>
     },
   );
 
-/** An upgrade of a machine that `arrange` has prepared. */
-export const upgrading =
+/** An upgrade of a machine that `prepareMachine` has changed. */
+export const upgradeRun =
   (
-    arrange: (parts: ReturnType<typeof setupUpgrade>) => void,
-    more: Parameters<typeof setupUpgrade>[0] = {},
-  ): Play =>
+    prepareMachine: (setup: ReturnType<typeof setupUpgrade>) => void,
+    taskFields: Parameters<typeof setupUpgrade>[0] = {},
+  ): FaultyRun =>
   async (failing) => {
-    const parts = setupUpgrade({ pollSeconds: 10, ...more });
-    const { clock, machine, cluster, workbench, task } = parts;
-    arrange(parts);
+    const setup = setupUpgrade({ pollSeconds: 10, ...taskFields });
+    const { clock, machine, cluster, workbench, task } = setup;
+    prepareMachine(setup);
     const calls = new Calls(clock, failing);
-    const answer = await ended(
+    const answer = await resultOf(
       upgrade(task, {
         ...workbench,
         machine: persistent(clock, calls.ofTalos(machine)),
         others: new Map(
-          [...workbench.others].map(([at, other]) => [at, persistent(clock, calls.ofTalos(other))]),
+          [...workbench.others].map(([address, otherMachine]) => [
+            address,
+            persistent(clock, calls.ofTalos(otherMachine)),
+          ]),
         ),
         cluster: persistent(clock, calls.ofKubernetes(cluster)),
       }),
       failing,
     );
-    const { bootCount: boots, schematicId, talosVersion, active, persistent: next } = machine;
+    const {
+      bootCount,
+      schematicId,
+      talosVersion,
+      active,
+      persistent: stagedConfiguration,
+    } = machine;
     const reboots = machine.calls.filter((call) => /^(reboot|upgrade)/.test(call));
     const node = { ...cluster.state, pods: cluster.podList.map(({ name }) => name) };
     return {
-      calls: calls.made,
-      is: { answer, boots, schematicId, talosVersion, active, next, reboots, node },
+      calls: calls.callNames,
+      state: {
+        answer,
+        bootCount,
+        schematicId,
+        talosVersion,
+        active,
+        stagedConfiguration,
+        reboots,
+        node,
+      },
     };
   };
 
 /** Runs of a program that changes the machine's configuration. */
-export const configuring =
-  (run: (bench: Parameters<typeof adopt>[2]) => Promise<unknown>, live: string): Play =>
+export const configurationRun =
+  (
+    run: (workbench: Parameters<typeof adopt>[2]) => Promise<unknown>,
+    configuration: string,
+  ): FaultyRun =>
   async (failing) => {
     const clock = new FakeClock();
     const machine = new FakeMachine(clock);
-    machine.active = machine.persistent = live;
+    machine.active = machine.persistent = configuration;
     const calls = new Calls(clock, failing);
-    const through = persistent(clock, calls.ofTalos(machine));
-    const answer = await ended(
-      run({ machine: through, clock, report: quiet, isAwaited: () => true }),
+    const persistentMachine = persistent(clock, calls.ofTalos(machine));
+    const answer = await resultOf(
+      run({ machine: persistentMachine, clock, report: ignoreLine, isAwaited: () => true }),
       failing,
     );
-    return { calls: calls.made, is: { answer, active: machine.active, next: machine.persistent } };
+    return {
+      calls: calls.callNames,
+      state: { answer, active: machine.active, stagedConfiguration: machine.persistent },
+    };
   };
 
 /** Runs of a program that calls only Kubernetes. */
-export const inCluster =
+export const clusterRun =
   (
     objects: () => ApiInMemory["objects"],
     run: (
@@ -90,36 +114,36 @@ export const inCluster =
       clock: FakeClock,
       api: ApiInMemory,
     ) => Promise<unknown>,
-  ): Play =>
+  ): FaultyRun =>
   async (failing) => {
     const clock = new FakeClock();
     const api = new ApiInMemory(objects());
     const calls = new Calls(clock, failing);
     const cluster = api.cluster();
     calls.ofApi(cluster["api"]);
-    const answer = await ended(run(persistent(clock, cluster), clock, api), failing);
-    return { calls: calls.made, is: { answer, writes: api.writes, objects: api.objects } };
+    const answer = await resultOf(run(persistent(clock, cluster), clock, api), failing);
+    return { calls: calls.callNames, state: { answer, writes: api.writes, objects: api.objects } };
   };
 
-/** Runs of a program that calls Omni and a machine. With `held`, Omni already has everything in the task. */
-export const inOmni =
+/** Runs of a program that calls Omni and a machine. With `isApplied`, Omni already has all resources of the task. */
+export const omniRun =
   (
     run: (omni: FakeOmni, machine: FakeMachine, clock: FakeClock) => Promise<unknown>,
-    held = false,
-  ): Play =>
+    isApplied = false,
+  ): FaultyRun =>
   async (failing) => {
     const clock = new FakeClock();
     const omni = new FakeOmni();
-    if (held) for (const resource of omniTask.resources) await omni.apply([resource]);
+    if (isApplied) for (const resource of omniTask.resources) await omni.apply([resource]);
     omni.calls.length = 0;
     const calls = new Calls(clock, failing);
     const machine = new FakeMachine(clock);
     machine.talosVersion = "v1.12.6";
-    const answer = await ended(
+    const answer = await resultOf(
       run(persistent(clock, calls.ofTalos(omni)), persistent(clock, calls.ofTalos(machine)), clock),
       failing,
     );
-    return { calls: calls.made, is: { answer, held: [...omni.held] } };
+    return { calls: calls.callNames, state: { answer, resources: [...omni.resources] } };
   };
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
