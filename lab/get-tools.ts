@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { whyNoRealNode } from "./real-node/able";
+import { problemsWithRealNode } from "./real-node/able";
 import { provideTalos, whyNoMachine } from "./talos";
 import { provideLanguages, provideNodePrograms, providePromtool, provideTools } from "./tools";
 import { narrateTools } from "./tools/events";
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
       throw new Error(`no real Talos on this computer: ${reasons.join("; ")}`);
     if (!values.look) print((await provideTalos(values.talos, options)).disk);
   } else if (values.look) {
-    const reasons = whyNoRealNode();
+    const reasons = problemsWithRealNode();
     if (reasons.length > 0) throw new Error(`no real node on this computer: ${reasons.join("; ")}`);
   } else if (values.node) {
     print(await provideNodePrograms(options));

@@ -2,23 +2,23 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import * as path from "node:path";
 import * as semver from "semver";
-import { moduleChart, placeWhole, stampedCopy } from "./modules";
+import { moduleChart, createFolderAtomically, stampedCopy } from "./modules";
 import { operatorReleases, writeOperatorChart } from "./operator";
 import {
   chartRepositories,
   type LabChart,
   moduleReleases,
-  nearest,
+  nearestRelease,
   programModule,
-  written,
+  inChartNotation,
 } from "./releases";
 
 export { chartRepositories, type LabChart } from "./releases";
 
 /** Releases of a chart that the lab has, oldest first, in the chart's notation: `v25.10.1`, but `0.17.4`. */
 export function chartVersions(chart: LabChart): string[] {
-  const known = chart === "gpu-operator" ? operatorReleases() : moduleReleases(chart);
-  return [...known].sort(semver.compare).map((version) => written(chart, version));
+  const versions = chart === "gpu-operator" ? operatorReleases() : moduleReleases(chart);
+  return [...versions].sort(semver.compare).map((version) => inChartNotation(chart, version));
 }
 
 /** Whether the lab has a chart of this name. */
@@ -35,21 +35,21 @@ export const isLabChart = (name: string): name is LabChart =>
  * @throws Error if the version is invalid
  */
 export async function chartFolder(dir: string, chart: LabChart, version: string): Promise<string> {
-  const wanted = semver.parse(version)?.version;
-  if (wanted === undefined)
+  const release = semver.parse(version)?.version;
+  if (release === undefined)
     throw new Error(
       `chart "${chart}" version "${version}" is not a release that the lab has; choose one of ${chartVersions(chart).join(", ")}`,
     );
-  const folder = path.join(dir, `${chart}-${written(chart, wanted)}`);
+  const folder = path.join(dir, `${chart}-${inChartNotation(chart, release)}`);
   if (existsSync(folder)) return folder;
   await mkdir(dir, { recursive: true });
-  await placeWhole(folder, async (draft) => {
-    if (chart === "gpu-operator") return writeOperatorChart(draft, wanted);
+  await createFolderAtomically(folder, async (draft) => {
+    if (chart === "gpu-operator") return writeOperatorChart(draft, release);
     return stampedCopy(
-      await moduleChart(programModule(chart, nearest(moduleReleases(chart), wanted))),
+      await moduleChart(programModule(chart, nearestRelease(moduleReleases(chart), release))),
       draft,
-      wanted,
-      wanted,
+      release,
+      release,
     );
   });
   return folder;

@@ -12,7 +12,7 @@ export interface ChartModule {
 }
 
 /** Folder with the go.sum that has the modules' checksums. */
-const pins = path.join(__dirname, "modules");
+const pinsFolder = path.join(__dirname, "modules");
 
 /**
  * Folder of a chart in its Go module: Go's own cache, which `go mod download` fills and compares with go.sum. Copy it
@@ -21,12 +21,12 @@ const pins = path.join(__dirname, "modules");
  * @throws Error if Go is missing, the Go proxy cannot be reached, or the module differs from go.sum.
  */
 export async function moduleChart({ module, version, folder }: ChartModule): Promise<string> {
-  const sums = await fs.readFile(path.join(pins, "go.sum"), "utf8");
+  const sums = await fs.readFile(path.join(pinsFolder, "go.sum"), "utf8");
   if (!sums.split("\n").some((line) => line.startsWith(`${module} ${version} `)))
     throw new Error(
       `${module}@${version}: lab/charts/modules/go.sum lacks this module, so the lab could not notice a changed module; add the module's line`,
     );
-  const source = await moduleFolder(`${module} ${version}`, pins, process.env).catch(
+  const source = await moduleFolder(`${module} ${version}`, pinsFolder, process.env).catch(
     (error: Error) => {
       throw new Error(
         `${error.message}; the lab installs the chart that is in this module; ` +
@@ -42,7 +42,7 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
  * Makes a folder under a temporary name and renames it, so no reader sees an incomplete one. If two processes make it,
  * one of them wins.
  */
-export async function placeWhole(
+export async function createFolderAtomically(
   folder: string,
   make: (draft: string) => Promise<void>,
 ): Promise<void> {
@@ -59,11 +59,11 @@ export async function placeWhole(
 
 /** Copies a chart, with a release written into it. */
 export async function stampedCopy(
-  from: string,
-  to: string,
+  source: string,
+  target: string,
   version: string,
   appVersion: string,
 ): Promise<void> {
-  await copyFolder(from, to);
-  stamp(to, version, appVersion);
+  await copyFolder(source, target);
+  stamp(target, version, appVersion);
 }

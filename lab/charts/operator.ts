@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { stringify } from "yaml";
 import { operatorFacts, recordedObjects } from "./facts";
 import { moduleChart, stampedCopy } from "./modules";
-import { discoveryModule, nearest } from "./releases";
+import { discoveryModule, nearestRelease } from "./releases";
 
 /**
  * Facts about a release of the operator's chart. Source: the real chart's values.yaml and Chart.yaml, reduced to
@@ -31,9 +31,9 @@ export const operatorReleases = (): string[] => data.map(({ version }) => versio
  * @param version any release; the nearest known one is written under its name
  */
 export async function writeOperatorChart(folder: string, version: string): Promise<void> {
-  const known = nearest(operatorReleases(), version);
-  const found = data.find((each) => each.version === known)!;
-  const discovery = found.nodeFeatureDiscovery.replace(/^v/, "");
+  const knownRelease = nearestRelease(operatorReleases(), version);
+  const chartData = data.find((release) => release.version === knownRelease)!;
+  const discoveryVersion = chartData.nodeFeatureDiscovery.replace(/^v/, "");
   for (const part of ["templates", "crds", "charts"])
     await mkdir(path.join(folder, part), { recursive: true });
   const description = {
@@ -44,14 +44,16 @@ export async function writeOperatorChart(folder: string, version: string): Promi
     description:
       "The lab's gpu-operator: the real chart's values, the lab's own templates, the real Node Feature Discovery",
     dependencies: [
-      { name: "node-feature-discovery", version: discovery, condition: "nfd.enabled" },
+      { name: "node-feature-discovery", version: discoveryVersion, condition: "nfd.enabled" },
     ],
   };
   const files = {
     "Chart.yaml": yaml11(description),
-    "values.yaml": yaml11(found.values),
-    ...Object.fromEntries(definitionsOf(`v${known}`).map(([file, text]) => [`crds/${file}`, text])),
-    "facts.json": JSON.stringify(factsOf(`v${known}`)),
+    "values.yaml": yaml11(chartData.values),
+    ...Object.fromEntries(
+      definitionsOf(`v${knownRelease}`).map(([file, text]) => [`crds/${file}`, text]),
+    ),
+    "facts.json": JSON.stringify(factsOf(`v${knownRelease}`)),
   };
   await Promise.all(
     Object.entries(files).map(([file, text]) => writeFile(path.join(folder, file), text)),
@@ -63,20 +65,22 @@ export async function writeOperatorChart(folder: string, version: string): Promi
       path.join(folder, "templates", file.replace(/\.yaml\.tpl$/, ".yaml")),
     );
   await stampedCopy(
-    await moduleChart(discoveryModule(discovery)),
+    await moduleChart(discoveryModule(discoveryVersion)),
     path.join(folder, "charts/node-feature-discovery"),
-    discovery,
-    `v${discovery}`,
+    discoveryVersion,
+    `v${discoveryVersion}`,
   );
 }
 
 /** Recorded parts that the templates use: rules of the roles, and Node Feature Discovery's. */
 function factsOf(release: string): Record<string, unknown> {
-  const [plain, all] = ["defaults", "rich"].map((variant) => recordedObjects(release, variant));
+  const [defaultObjects, richObjects] = ["defaults", "rich"].map((variant) =>
+    recordedObjects(release, variant),
+  );
   return {
-    clusterRules: plain?.get("ClusterRole/gpu-operator")?.["rules"],
-    rules: plain?.get("Role/gpu-operator")?.["rules"],
-    featureRule: [...(all?.values() ?? [])].find(({ kind }) => kind === "NodeFeatureRule"),
+    clusterRules: defaultObjects?.get("ClusterRole/gpu-operator")?.["rules"],
+    rules: defaultObjects?.get("Role/gpu-operator")?.["rules"],
+    featureRule: [...(richObjects?.values() ?? [])].find(({ kind }) => kind === "NodeFeatureRule"),
   };
 }
 
@@ -92,7 +96,7 @@ function definitionsOf(release: string): [file: string, text: string][] {
     .map(({ releases: _, name, ...spec }) => {
       const versions = spec.versions.map(({ subresources, ...version }) => ({
         ...version,
-        subresources: Object.fromEntries(subresources.map((each) => [each, {}])),
+        subresources: Object.fromEntries(subresources.map((subresource) => [subresource, {}])),
         schema,
       }));
       const kind = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -111,19 +115,22 @@ function releasesIn(file: string): OperatorData[] {
   const { releases } = JSON.parse(readFileSync(file, "utf8")) as { releases: OperatorData[] };
   return releases.map((release) => ({
     ...release,
-    values: (values = patched(values, release.values)),
+    values: (values = mergePatch(values, release.values)),
   }));
 }
 
 const isMapping = (value: unknown): value is Values =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function patched(values: Values, changes: Values): Values {
-  const all = { ...values };
+function mergePatch(values: Values, changes: Values): Values {
+  const merged = { ...values };
   for (const [key, value] of Object.entries(changes))
-    if (value === null) delete all[key];
-    else all[key] = isMapping(value) ? patched(isMapping(all[key]) ? all[key] : {}, value) : value;
-  return all;
+    if (value === null) delete merged[key];
+    else
+      merged[key] = isMapping(value)
+        ? mergePatch(isMapping(merged[key]) ? merged[key] : {}, value)
+        : value;
+  return merged;
 }
 
 const data = releasesIn(path.join(__dirname, "data/gpu-operator.json"));

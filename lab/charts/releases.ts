@@ -52,11 +52,11 @@ export const discoveryModule = (version: string): ChartModule => ({
 });
 
 /** The nearest of some releases: the newest that is not newer than the wanted one, else the oldest. */
-export function nearest(releases: readonly string[], wanted: string): string {
-  const known = [...releases].sort(semver.compare);
-  return known.filter((release) => semver.lte(release, wanted)).at(-1) ?? known[0] ?? wanted;
+export function nearestRelease(releases: readonly string[], wanted: string): string {
+  const sorted = [...releases].sort(semver.compare);
+  return sorted.filter((release) => semver.lte(release, wanted)).at(-1) ?? sorted[0] ?? wanted;
 }
 
 /** A version in the chart's notation: `v25.10.1`, but `0.17.4`. */
-export const written = (chart: LabChart, version: string): string =>
+export const inChartNotation = (chart: LabChart, version: string): string =>
   chart === "gpu-operator" ? `v${version}` : version;

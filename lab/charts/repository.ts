@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { chartFolder, chartVersions, isLabChart, type LabChart } from ".";
 import { listen } from "../loopback";
-import { chartRepositories, written } from "./releases";
+import { chartRepositories, inChartNotation } from "./releases";
 import * as semver from "semver";
 
 /** The lab's chart repositories: one for every real repository, whose address is the path. */
@@ -35,38 +35,38 @@ export async function serveCharts({
   helm: string;
 }): Promise<ChartRepository> {
   const offered = new Map<LabChart, string[]>();
-  const homes = new Map<string, LabChart>(
+  const chartByPath = new Map<string, LabChart>(
     Object.keys(chartRepositories)
       .filter(isLabChart)
       .map((chart) => [pathOf(chartRepositories[chart]), chart]),
   );
   /** By file. Helm fetches the archive at every preview and update. */
-  const packed = new Map<string, Promise<Buffer>>();
+  const archives = new Map<string, Promise<Buffer>>();
   const server = createServer((request, response) => {
-    answer(request).then(
+    contentFor(request).then(
       (body) => send(response, body === undefined ? 404 : 200, body ?? "not found\n"),
       (error: Error) => send(response, 500, `${error.message}\n`),
     );
   });
 
-  async function answer({ url = "" }: IncomingMessage): Promise<string | Buffer | undefined> {
+  async function contentFor({ url = "" }: IncomingMessage): Promise<string | Buffer | undefined> {
     const slash = url.lastIndexOf("/");
-    const [chart, file] = [homes.get(url.slice(0, slash)), url.slice(slash + 1)];
+    const [chart, file] = [chartByPath.get(url.slice(0, slash)), url.slice(slash + 1)];
     if (chart === undefined) return undefined;
-    if (file === "index.yaml") return index(chart);
-    const version = releases(chart).find((release) => file === archive(chart, release));
+    if (file === "index.yaml") return indexOf(chart);
+    const version = releases(chart).find((release) => file === archiveName(chart, release));
     if (version === undefined) return undefined;
-    const packing = packed.get(file) ?? pack(chart, version);
-    packed.set(file, packing);
-    packing.catch(() => packed.delete(file)); // the next request tries again, e.g. after a full disk
-    return packing;
+    const content = archives.get(file) ?? pack(chart, version);
+    archives.set(file, content);
+    content.catch(() => archives.delete(file)); // the next request tries again, e.g. after a full disk
+    return content;
   }
 
   const releases = (chart: LabChart): string[] => [
     ...new Set([...chartVersions(chart), ...(offered.get(chart) ?? [])]),
   ];
 
-  const index = (chart: LabChart): string =>
+  const indexOf = (chart: LabChart): string =>
     stringify({
       apiVersion: "v1",
       entries: {
@@ -75,7 +75,7 @@ export async function serveCharts({
           name: chart,
           version,
           appVersion: version,
-          urls: [archive(chart, version)],
+          urls: [archiveName(chart, version)],
         })),
       },
     });
@@ -88,7 +88,7 @@ export async function serveCharts({
       env: { HOME: dir, PATH: process.env["PATH"] },
       timeout: 60_000,
     });
-    return readFile(path.join(dir, archive(chart, version)));
+    return readFile(path.join(dir, archiveName(chart, version)));
   }
 
   const { url, close } = await listen(server);
@@ -96,10 +96,10 @@ export async function serveCharts({
     addressOf: (repository) => `${url}${pathOf(repository)}`,
     offer: (chart, version, repository) => {
       if (!isLabChart(chart)) return;
-      if (repository !== undefined) homes.set(pathOf(repository), chart);
+      if (repository !== undefined) chartByPath.set(pathOf(repository), chart);
       const release = semver.parse(version)?.version;
       if (release !== undefined)
-        offered.set(chart, [...(offered.get(chart) ?? []), written(chart, release)]);
+        offered.set(chart, [...(offered.get(chart) ?? []), inChartNotation(chart, release)]);
     },
     close,
   };
@@ -109,7 +109,7 @@ export async function serveCharts({
 const pathOf = (repository: string): string =>
   `/${repository.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "")}`;
 
-const archive = (chart: LabChart, version: string): string => `${chart}-${version}.tgz`;
+const archiveName = (chart: LabChart, version: string): string => `${chart}-${version}.tgz`;
 
 function send(response: ServerResponse, status: number, body: string | Buffer): void {
   response.writeHead(status, { "content-length": Buffer.byteLength(body), connection: "close" });

@@ -1,6 +1,6 @@
 import { programOnPath } from "../on-path";
 import type { Say } from "../phases";
-import { whyNoRealNode } from "../real-node/able";
+import { problemsWithRealNode } from "../real-node/able";
 import { provideNodePrograms, provideTools, toolNames } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 import { describeInstalled, type InstalledTool } from "../tools/installed";
@@ -22,7 +22,7 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   };
   const { signal } = lab.session;
   const real = lab.options.machines === "node";
-  const reasons = real ? whyNoRealNode() : [];
+  const reasons = real ? problemsWithRealNode() : [];
   if (reasons.length > 0)
     throw new Error(
       `--machines: no real node on this computer: ${reasons.join("; ")}; omit --machines node to use emulated nodes`,

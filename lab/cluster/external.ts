@@ -6,7 +6,7 @@ import { parseAllDocuments } from "yaml";
 import { planCluster } from "../../components/recipe";
 import { externalOf } from "../../components/recipe/external/external";
 import { isLabChart } from "../charts";
-import { chartRepositories, written } from "../charts/releases";
+import { chartRepositories, inChartNotation } from "../charts/releases";
 import type { KubernetesObject } from "../kubernetes/cluster";
 import type { Lab } from "./lab";
 
@@ -36,7 +36,7 @@ export async function installExternalRelease(lab: Lab): Promise<string | undefin
     "--repo",
     charts?.addressOf(repository) ?? repository,
     "--version",
-    written(chart, release),
+    inChartNotation(chart, release),
   ];
   const apply = (object: KubernetesObject): Promise<void> =>
     kubernetes.apply(object, { fieldManager: tool.toLowerCase(), force: true });

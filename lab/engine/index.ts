@@ -181,7 +181,7 @@ export class LabEngine {
       policyPacks: record.policyPacks,
       diagnostics: [
         ...record.diagnostics,
-        ...(within.over && failure
+        ...(within.isOver && failure
           ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`]
           : []),
         ...unexplained(failure, record.diagnostics),

@@ -60,9 +60,11 @@ export async function startOmni(
     bin: writeClient(parts.dir),
     resources,
     addToCluster: (uuid) => {
-      const found = machines.find((machine) => machine.managed.uuid === uuid && !machine.member);
-      found?.join();
-      return found !== undefined;
+      const waitingMachine = machines.find(
+        (machine) => machine.managed.uuid === uuid && !machine.member,
+      );
+      waitingMachine?.join();
+      return waitingMachine !== undefined;
     },
     close,
   };
@@ -71,10 +73,10 @@ export async function startOmni(
 function writeClient(dir: string): string {
   const bin = path.join(dir, "bin");
   fs.mkdirSync(bin, { recursive: true, mode: 0o700 });
-  const quoted = [process.execPath, path.join(__dirname, "omnictl.js")]
+  const command = [process.execPath, path.join(__dirname, "omnictl.js")]
     .map((word) => `'${word}'`)
     .join(" ");
-  fs.writeFileSync(path.join(bin, "omnictl"), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o700 });
+  fs.writeFileSync(path.join(bin, "omnictl"), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o700 });
   return bin;
 }
 
@@ -91,23 +93,23 @@ async function serve(
     return {};
   }
   if (request.method === "DELETE") {
-    const found = resources.delete(type, id ?? "");
-    if (found) machines.forEach((machine) => machine.changed());
-    return { found };
+    const wasDeleted = resources.delete(type, id ?? "");
+    if (wasDeleted) machines.forEach((machine) => machine.changed());
+    return { found: wasDeleted };
   }
   const items = [
     ...resources.all(type),
     ...clusters(type, machines),
     ...(await statuses(type, machines, parts)),
   ];
-  const chosen = items.filter(({ metadata }) => id === undefined || metadata.id === id);
+  const selected = items.filter(({ metadata }) => id === undefined || metadata.id === id);
   // COSI's words (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
-  if (id !== undefined && chosen.length === 0)
+  if (id !== undefined && selected.length === 0)
     throw new Refused(
       `rpc error: code = NotFound desc = resource ${type}(default/${id}@undefined) doesn't exist`,
     );
   // As omnictl prints them (siderolabs/omni, client/pkg/omnictl/output).
-  return { text: chosen.map((item) => stringify(asYaml(item), { indent: 4 })).join("---\n") };
+  return { text: selected.map((item) => stringify(asYaml(item), { indent: 4 })).join("---\n") };
 }
 
 /**
@@ -139,24 +141,25 @@ async function statuses(
   machines: OmniMachine[],
   { factory, nodeReady }: Pick<OmniParts, "factory" | "nodeReady">,
 ): Promise<Resource[]> {
-  const made = await Promise.all(
+  const specs = await Promise.all(
     machines.map(async (machine): Promise<Record<string, unknown> | undefined> => {
-      const seen = await machine.state();
+      const state = await machine.state();
       if (type === "MachineStatuses.omni.sidero.dev") {
-        const extensions = factory.schematics().get(seen.schematicId)?.extensions ?? [];
+        const extensions = factory.schematics().get(state.schematicId)?.extensions ?? [];
         return {
-          talosversion: seen.talosVersion,
+          talosversion: state.talosVersion,
           connected: true,
-          maintenance: seen.stage === "maintenance",
+          maintenance: state.stage === "maintenance",
           cluster: machine.member ? machine.managed.cluster : "",
-          schematic: { extensions, fullid: seen.schematicId },
+          schematic: { extensions, fullid: state.schematicId },
         };
       }
       if (!machine.member) return undefined;
       if (type === "ClusterMachineStatuses.omni.sidero.dev") {
         return {
           // Talos counts its node among the conditions (talos, controllers/runtime/machine_status.go, nodeReadyCheck).
-          ready: seen.ready && seen.stage === "running" && (await nodeReady(machine.managed.name)),
+          ready:
+            state.ready && state.stage === "running" && (await nodeReady(machine.managed.name)),
           configuptodate: machine.upToDate,
           lastconfigerror: machine.lastError,
         };
@@ -166,7 +169,7 @@ async function statuses(
         : undefined;
     }),
   );
-  return made.flatMap((spec, index) => {
+  return specs.flatMap((spec, index) => {
     const { member, managed } = machines[index]!;
     const { cluster, machineSet, uuid } = managed;
     const labels: Record<string, string> = !member
@@ -179,22 +182,23 @@ async function statuses(
 }
 
 /** Tasks that the program gives the owner (components/program/omni/wait.ts, addToCluster). */
-const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
+const addMachineMessage = /add the machine (\S+) to the cluster (\S+) in Omni/;
 
 /**
- * Plays the owner of the clusters in Omni, who alone adds machines to them. It reads the run's messages, and adds a
+ * Acts as the owner of the clusters in Omni, who alone adds machines to them. It reads the run's messages, and adds a
  * machine once when one requests it. A real owner does it on the cluster's page in Omni; a sync of a cluster template
  * would delete the stack's patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program
  * refuses a cluster that has one.
  */
-export function asOwner(
+export function addRequestedMachines(
   omni: LabOmni | undefined,
   say: Say,
   onEvent: (progress: Progress) => void,
 ) {
   return (progress: Progress): void => {
     onEvent(progress);
-    const [, uuid, cluster] = (progress.kind === "message" && asked.exec(progress.message)) || [];
+    const [, uuid, cluster] =
+      (progress.kind === "message" && addMachineMessage.exec(progress.message)) || [];
     if (uuid !== undefined && omni?.addToCluster(uuid)) {
       say(`the lab, as the owner of ${cluster}, adds the machine ${uuid} to the cluster`);
     }

@@ -7,12 +7,12 @@ import { installerImage } from "../../components/recipe";
 import { defined } from "../../components/recipe/mapping";
 import type { Factory } from "../factory";
 import type { Machines, MachineState } from "../machines";
-import type { Resources, Target } from "./resources";
+import type { Resources, MachineLabels } from "./resources";
 
 const run = promisify(execFile);
 
 /** A machine that Omni manages. */
-export interface ManagedMachine extends Target {
+export interface ManagedMachine extends MachineLabels {
   name: string;
   address: string;
   talosVersion: string;
@@ -54,7 +54,7 @@ const siderolink = [
 ];
 
 /** Milliseconds between two calls to a rebooting machine. */
-const poll = 200;
+const pollInterval = 200;
 
 /**
  * Applies Omni's resources to one machine, in Omni's order (siderolabs/omni,
@@ -112,15 +112,15 @@ export class OmniMachine {
     const { extensions: initial = [], kernelArgs } = managed.initial ?? {};
     const extensions = parts.resources.extensionsOf(managed) ?? initial;
     const schematicId = parts.factory.register(omniSchematic(extensions, kernelArgs));
-    const before = await this.state();
+    const state = await this.state();
     const image = imageOf(managed, schematicId);
-    if (before.stage === "maintenance") {
+    if (state.stage === "maintenance") {
       await this.install(await this.configuration(image));
       this.lastError = "";
       this.upToDate = true;
       return;
     }
-    if (before.schematicId !== schematicId || before.talosVersion !== managed.talosVersion) {
+    if (state.schematicId !== schematicId || state.talosVersion !== managed.talosVersion) {
       await this.talosctl(
         "upgrade",
         "--image",
@@ -130,7 +130,7 @@ export class OmniMachine {
         "--progress=plain",
         "--legacy",
       );
-      await this.booted(before.bootId);
+      await this.waitForBoot(state.bootId);
     }
     const file = await this.configuration(image);
     // A second apply after the reboot confirms the configuration.
@@ -139,7 +139,7 @@ export class OmniMachine {
       bootId !== undefined;
       bootId = await this.apply(file)
     ) {
-      await this.booted(bootId);
+      await this.waitForBoot(bootId);
     }
     this.lastError = "";
     this.upToDate = true;
@@ -199,7 +199,7 @@ export class OmniMachine {
       } catch (error) {
         if (!/code = (Unavailable|FailedPrecondition)/.test((error as Error).message)) throw error;
       }
-      await new Promise((resolve) => setTimeout(resolve, poll));
+      await new Promise((resolve) => setTimeout(resolve, pollInterval));
     }
   }
 
@@ -207,12 +207,12 @@ export class OmniMachine {
    * Waits for a boot ID other than `bootId`. Like Omni, it accepts the stage `booting`, in which a configuration can be
    * applied.
    */
-  private async booted(bootId: string): Promise<void> {
+  private async waitForBoot(bootId: string): Promise<void> {
     for (;;) {
       this.parts.signal.throwIfAborted();
-      const { stage, bootId: now } = await this.state();
-      if (now !== bootId && (stage === "booting" || stage === "running")) return;
-      await new Promise((resolve) => setTimeout(resolve, poll));
+      const { stage, bootId: newBootId } = await this.state();
+      if (newBootId !== bootId && (stage === "booting" || stage === "running")) return;
+      await new Promise((resolve) => setTimeout(resolve, pollInterval));
     }
   }
 

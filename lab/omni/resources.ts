@@ -10,7 +10,7 @@ export interface Resource {
 export class Refused extends Error {}
 
 /** The labels by which resources select a machine. */
-export interface Target {
+export interface MachineLabels {
   cluster: string;
   machineSet: string;
   uuid: string;
@@ -42,11 +42,11 @@ export class Resources {
    * Patches of a machine in the order in which they are merged: cluster, machine set, cluster machine, machine; within
    * each by ID (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/internal/configpatch).
    */
-  patchesOf(target: Target): string[] {
+  patchesOf(machine: MachineLabels): string[] {
     const enabled = this.all(configPatchType).filter(
       ({ metadata }) => metadata.labels?.[omniLabel.disabled] === undefined,
     );
-    return scoped(enabled, target).flatMap((scope) =>
+    return resourcesByScope(enabled, machine).flatMap((scope) =>
       scope.map(({ spec }) => (spec["data"] as string | undefined) ?? ""),
     );
   }
@@ -56,18 +56,22 @@ export class Resources {
    * is none. Omni reads only lists with a cluster's label, and ignores whether they are disabled (siderolabs/omni,
    * machine_extensions.go).
    */
-  extensionsOf(target: Target): string[] | undefined {
+  extensionsOf(machine: MachineLabels): string[] | undefined {
     const inCluster = this.all(extensionsType).filter(
-      (item) => label(item, omniLabel.cluster) === target.cluster,
+      (item) => label(item, omniLabel.cluster) === machine.cluster,
     );
-    return scoped(inCluster, target).flat().at(-1)?.spec["extensions"] as string[] | undefined;
+    return resourcesByScope(inCluster, machine).flat().at(-1)?.spec["extensions"] as
+      string[] | undefined;
   }
 }
 
 /**
  * Resources that select a machine, from the scope of the cluster to that of the machine, sorted by ID within a scope.
  */
-function scoped(resources: Resource[], { cluster, machineSet, uuid }: Target): Resource[][] {
+function resourcesByScope(
+  resources: Resource[],
+  { cluster, machineSet, uuid }: MachineLabels,
+): Resource[][] {
   const inCluster = resources.filter((item) => label(item, omniLabel.cluster) === cluster);
   const scopes = [
     inCluster.filter(

@@ -185,7 +185,7 @@ async function run(
       );
     const description = `running ${JSON.stringify(command)}:\n${Buffer.concat(allOutput).toString()}`;
     if (signal.aborted) throw new Error(`cancelled ${description}`);
-    if (timeLimit.over)
+    if (timeLimit.isOver)
       throw new Error(`no end within ${timeoutSeconds} s (customTimeouts): ${description}`);
     if (failure) throw new Error(`${failure}: ${description}`);
     return { stdout: trimmed(stdout), stderr: trimmed(stderr) };

@@ -5,7 +5,7 @@ import * as path from "node:path";
 import { programOnPath } from "../on-path";
 
 /** Programs that a real node needs on this computer, each with its Debian package and use. */
-const needed = {
+const requiredPrograms = {
   cc: "gcc and libc6-dev: the stand-in of the driver and NVIDIA's programs are built with it",
   ip: "iproute2: it lays the node's network",
   unshare: "util-linux: what the kernel allows is tried with it",
@@ -17,26 +17,26 @@ const needed = {
  * All reasons why this computer cannot run a real node; empty if it can. Features of the kernel (overlays, bridges,
  * writable control groups) are tried if everything else exists.
  */
-export function whyNoRealNode(): string[] {
+export function problemsWithRealNode(): string[] {
   if (process.platform !== "linux") return ["a real node needs Linux"];
-  const missing = Object.entries(needed).filter(
+  const missing = Object.entries(requiredPrograms).filter(
     ([program]) => programOnPath(program) === undefined,
   );
-  const lacks = [
+  const reasons = [
     ...(process.getuid?.() === 0
       ? []
       : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
-    ...(mayAdminister(fs.readFileSync("/proc/self/status", "utf8"))
+    ...(hasSysAdmin(fs.readFileSync("/proc/self/status", "utf8"))
       ? []
       : [`this process has no CAP_SYS_ADMIN`]),
-    ...hiddenOnANode(os.tmpdir()),
-    ...missing.map(([program, why]) => `there is no ${program} on PATH (Debian: ${why})`),
+    ...problemsOfTemporaryFolder(os.tmpdir()),
+    ...missing.map(([program, purpose]) => `there is no ${program} on PATH (Debian: ${purpose})`),
   ];
-  return lacks.length > 0 ? lacks : whatIsRefused();
+  return reasons.length > 0 ? reasons : findMissingFeatures();
 }
 
 /** The reason why a node cannot use a folder for temporary files: the node has its own /dev. Empty if it can. */
-export const hiddenOnANode = (folder: string): string[] =>
+export const problemsOfTemporaryFolder = (folder: string): string[] =>
   /^\/dev(\/|$)/.test(path.resolve(folder))
     ? [
         `temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`,
@@ -47,13 +47,13 @@ export const hiddenOnANode = (folder: string): string[] =>
 const SYS_ADMIN = 21n;
 
 /** Whether a process may make namespaces and mounts, by its /proc/PID/status. */
-export function mayAdminister(status: string): boolean {
+export function hasSysAdmin(status: string): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? "0";
   return (BigInt(`0x${effective}`) & (1n << SYS_ADMIN)) !== 0n;
 }
 
 /** Features that the kernel must allow. Each is tried in namespaces that end with the trial. */
-const trials: Record<string, string> = {
+const featureTrials: Record<string, string> = {
   "no file system in memory may be mounted": "mount -t tmpfs tmpfs $T",
   "no overlay may be mounted over /usr":
     "mkdir $T/u $T/w && mount -t overlay overlay -o lowerdir=/usr,upperdir=$T/u,workdir=$T/w /usr",
@@ -67,13 +67,13 @@ const trials: Record<string, string> = {
 };
 
 /** Runs a shell script in new namespaces. */
-export type InNamespaces = (script: string) => {
+export type RunInNamespaces = (script: string) => {
   status: number | null;
   stdout: string;
   stderr: string;
 };
 
-const unshare: InNamespaces = (script) =>
+const runInNewNamespaces: RunInNamespaces = (script) =>
   spawnSync(
     "unshare",
     ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "sh", "-c", script],
@@ -87,11 +87,11 @@ const unshare: InNamespaces = (script) =>
  * Tries the features for a real node. Gives those that this computer's kernel and compiler lack, each with its last
  * message.
  */
-export function whatIsRefused(run: InNamespaces = unshare): string[] {
+export function findMissingFeatures(run: RunInNamespaces = runInNewNamespaces): string[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-trial-"));
-  const steps = Object.entries(trials).map(
-    ([lack, command]) =>
-      `said=$({ ${command}; } 2>&1 >/dev/null) || echo "${lack}: $said" | tr '\\n' ' '; echo`,
+  const steps = Object.entries(featureTrials).map(
+    ([problem, command]) =>
+      `said=$({ ${command}; } 2>&1 >/dev/null) || echo "${problem}: $said" | tr '\\n' ' '; echo`,
   );
   try {
     const { status, stdout, stderr } = run(

@@ -16,7 +16,7 @@ import { installLanguageHost } from "../language-host";
 import { makeCheckout } from "../language-host/checkout";
 import { predictedReboots } from "./predicted-reboots";
 import { countCallsAndReboots, countSince } from "./gather";
-import { asOwner } from "../omni";
+import { addRequestedMachines } from "../omni";
 import type { Say } from "../phases";
 import { CommandProvider } from "../providers/command";
 import { serveProvider } from "../providers/serve";
@@ -206,7 +206,7 @@ export async function update(
   say: Say,
 ): Promise<EngineRun<UpdateReport>> {
   const { reboots, seconds, ...rest } = await countDuring(lab, (options) =>
-    engine.up({ ...options, onEvent: asOwner(lab.omni, say, narrate(say)) }),
+    engine.up({ ...options, onEvent: addRequestedMachines(lab.omni, say, narrate(say)) }),
   );
   const report = { ...rest.report, seconds: Math.round(seconds * 10) / 10, reboots };
   return { report, diagnostics: rest.diagnostics };

@@ -5,7 +5,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 
 const dir = process.argv[2];
-const graceful = 10_000; // ms within which the lab's processes may end by themselves, since their standard input has also ended
+const gracePeriod = 10_000; // ms within which the lab's processes may end by themselves, since their standard input has also ended
 const groupsLimit = 20_000; // further ms in which control groups are removed; the lab's next check reports those that remain
 const interval = 100;
 
@@ -13,7 +13,7 @@ const interval = 100;
  * Process IDs of the lab's processes. Only these have the mark in their environment; a user's shell may also name the
  * folder.
  */
-function running() {
+function labPids() {
   const mark = `TALOS_GPU_LAB=${dir}`;
   return processes()
     .filter(
@@ -38,11 +38,11 @@ function processes() {
     .map((pid) => [Number(pid), readOr(`/proc/${pid}/environ`, "")]);
 }
 
-function readOr(file, otherwise) {
+function readOr(file, fallback) {
   try {
     return fs.readFileSync(file, "utf8");
   } catch {
-    return otherwise; // it ended meanwhile, or is another program's
+    return fallback; // it ended meanwhile, or is another program's
   }
 }
 
@@ -57,7 +57,7 @@ function kill(pids, signal) {
 }
 
 function cleanUp(deadline) {
-  const pids = running();
+  const pids = labPids();
   if (pids.length > 0) {
     kill(pids, Date.now() < deadline ? "SIGTERM" : "SIGKILL");
     setTimeout(() => cleanUp(deadline), interval);
@@ -77,10 +77,10 @@ function cleanUp(deadline) {
  * when connections of killed processes have timed out: after more than a minute.
  */
 function removeLinks() {
-  const all = "/sys/class/net";
-  const ours = (link) =>
-    readOr(path.join(all, link, "ifalias"), "").startsWith(`${path.basename(dir)}-`);
-  for (const { name } of readOrNone(all).filter((entry) => ours(entry.name))) {
+  const linksFolder = "/sys/class/net";
+  const isOfThisLab = (link) =>
+    readOr(path.join(linksFolder, link, "ifalias"), "").startsWith(`${path.basename(dir)}-`);
+  for (const { name } of readOrNone(linksFolder).filter((entry) => isOfThisLab(entry.name))) {
     try {
       execFileSync("ip", ["link", "delete", name], { stdio: "ignore" });
     } catch {
@@ -107,10 +107,10 @@ function removeGroups() {
       // the kernel still needs it
     }
   };
-  const ours = (folder) => path.basename(folder).startsWith(`${path.basename(dir)}-`);
+  const isOfThisLab = (folder) => path.basename(folder).startsWith(`${path.basename(dir)}-`);
   // With version 2 the root is the only hierarchy; with version 1 its children are the hierarchies.
   const roots = [root, ...children(root)];
-  const groups = () => roots.flatMap(children).filter(ours);
+  const groups = () => roots.flatMap(children).filter(isOfThisLab);
   groups().forEach(remove);
   return groups().length;
 }
@@ -126,4 +126,4 @@ function readOrNone(folder) {
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => {});
 process.stdin.resume();
-process.stdin.on("end", () => cleanUp(Date.now() + graceful));
+process.stdin.on("end", () => cleanUp(Date.now() + gracePeriod));

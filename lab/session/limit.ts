@@ -2,7 +2,7 @@
 export interface Limit {
   readonly signal: AbortSignal;
   /** Whether the time is over. */
-  readonly over: boolean;
+  readonly isOver: boolean;
   /** Stops the timer and no longer listens to the other signals. Call it when the work is done. */
   release(): void;
 }
@@ -20,21 +20,23 @@ export function limit(
   ...signals: readonly (AbortSignal | undefined)[]
 ): Limit {
   const controller = new AbortController();
-  let over = false;
+  let isOver = false;
   const cancel = (event: Event): void => controller.abort((event.target as AbortSignal).reason);
   for (const signal of signals) {
     if (signal?.aborted) controller.abort(signal.reason);
     signal?.addEventListener("abort", cancel, { once: true });
   }
-  const end = (): void => {
-    over = true;
+  const abortByTimeout = (): void => {
+    isOver = true;
     controller.abort(new DOMException(`not done within ${milliseconds / 1000} s`, "TimeoutError"));
   };
-  const timer = Number.isFinite(milliseconds) ? setTimeout(end, milliseconds) : undefined;
+  const timer = Number.isFinite(milliseconds)
+    ? setTimeout(abortByTimeout, milliseconds)
+    : undefined;
   return {
     signal: controller.signal,
-    get over() {
-      return over;
+    get isOver() {
+      return isOver;
     },
     release: () => {
       clearTimeout(timer);

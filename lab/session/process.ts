@@ -66,46 +66,48 @@ export async function spawnGuarded<Ready>(
     if (tail.push(line) > TAIL_LINES) tail.shift();
     onLog?.(line);
   });
-  let end: string | undefined;
+  let endReason: string | undefined;
   const ended = new Promise<void>((resolve) => {
-    child.once("error", (error) => resolve(void (end = `cannot be started (${error.message})`)));
-    child.once("close", (code, by) =>
-      resolve(void (end ??= `ended (${by ?? `exit status ${code}`})`)),
+    child.once("error", (error) =>
+      resolve(void (endReason = `cannot be started (${error.message})`)),
+    );
+    child.once("close", (code, signalName) =>
+      resolve(void (endReason ??= `ended (${signalName ?? `exit status ${code}`})`)),
     );
   });
   const stop = async (): Promise<void> => {
     child.stdin.end();
     child.kill("SIGTERM");
-    const kill = setTimeout(() => child.kill("SIGKILL"), stopLimit);
+    const killTimer = setTimeout(() => child.kill("SIGKILL"), stopLimit);
     await ended;
-    clearTimeout(kill);
+    clearTimeout(killTimer);
   };
   const abort = (): void => void stop();
   signal?.addEventListener("abort", abort, { once: true });
   void ended.then(() => signal?.removeEventListener("abort", abort));
 
-  const first = new Promise<string>((resolve) => {
-    let take = (line: string): void => {
-      take = onLine ?? (() => {});
+  const firstLine = new Promise<string>((resolve) => {
+    let handleLine = (line: string): void => {
+      handleLine = onLine ?? (() => {});
       resolve(line);
     };
-    readline.createInterface({ input: child.stdout }).on("line", (line) => take(line));
+    readline.createInterface({ input: child.stdout }).on("line", (line) => handleLine(line));
   });
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, startLimit)));
-  const line = await Promise.race([first, late, ended]);
+  const timedOut = new Promise<void>((resolve) => (timer = setTimeout(resolve, startLimit)));
+  const line = await Promise.race([firstLine, timedOut, ended]);
   clearTimeout(timer);
   const ready = typeof line === "string" ? parse<Ready>(line) : undefined;
   if (ready !== undefined && signal?.aborted !== true)
     return { pid: child.pid!, ready, write: (text) => void child.stdin.write(text), ended, stop };
-  const what =
+  const problem =
     typeof line === "string"
       ? `its first line is not JSON: ${JSON.stringify(line)}`
-      : (end ?? `not ready after ${startLimit / 1000} s`);
+      : (endReason ?? `not ready after ${startLimit / 1000} s`);
   await stop();
   signal?.throwIfAborted();
   throw new Error(
-    `${name}: ${what}, and the lab cannot continue without it; check that ${command} is the right program and executable; its last output:\n${tail.join("\n") || "(it printed nothing)"}`,
+    `${name}: ${problem}, and the lab cannot continue without it; check that ${command} is the right program and executable; its last output:\n${tail.join("\n") || "(it printed nothing)"}`,
   );
 }
 

@@ -8,9 +8,9 @@ import * as path from "node:path";
  * Memory near which a Go program of a lab collects its garbage: a sixteenth of the computer's, so that several labs fit
  * into it, and at least 256 MiB. At 256 MiB the API server spent a fifth of its time on collecting.
  */
-function collectingFrom(): string {
-  const sixteenth = os.totalmem() / 16 / 2 ** 20;
-  return `${Math.floor(Math.min(Math.max(sixteenth, 256), 768))}MiB`;
+function goMemoryLimit(): string {
+  const sixteenthMiB = os.totalmem() / 16 / 2 ** 20;
+  return `${Math.floor(Math.min(Math.max(sixteenthMiB, 256), 768))}MiB`;
 }
 
 /** A lab's folder, which disappears with the lab's processes when the lab ends. */
@@ -37,18 +37,18 @@ export function openWorkspace(): Workspace {
   // Most programs of a lab are written in Go and run for seconds, so garbage collection would only cost time. A program
   // near the memory limit still collects (https://go.dev/doc/gc-guide#Memory_limit).
   process.env.GOGC ??= "400";
-  process.env.GOMEMLIMIT ??= collectingFrom();
+  process.env.GOMEMLIMIT ??= goMemoryLimit();
   const janitor = spawn(process.execPath, [path.join(__dirname, "janitor.js"), dir], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true, // Ctrl-C in a terminal reaches the whole process group, and the janitor must survive it
   });
   janitor.stdin.on("error", () => {});
-  const gone = new Promise<void>((resolve) => janitor.on("close", () => resolve()));
+  const janitorEnded = new Promise<void>((resolve) => janitor.on("close", () => resolve()));
   return {
     dir,
     remove: async () => {
       janitor.stdin.end();
-      await gone;
+      await janitorEnded;
     },
   };
 }

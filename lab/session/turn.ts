@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { tryLock } from "../tools/lock";
 
 /** Milliseconds between two attempts to take a place. */
-const lookAgain = 500;
+const retryInterval = 500;
 
 /**
  * Waits for one of the places that labs may have at the same time. The tests set two variables
@@ -22,18 +22,18 @@ export async function takeTurn({
 }: {
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal;
-  onWait?: (atOnce: number) => void;
+  onWait?: (maxLabs: number) => void;
 } = {}): Promise<() => void> {
-  const atOnce = Number(env["TALOS_GPU_LABS_AT_ONCE"]);
+  const maxLabs = Number(env["TALOS_GPU_LABS_AT_ONCE"]);
   const folder = env["TALOS_GPU_LAB_TURNS"];
-  if (!(atOnce > 0) || !folder) return () => {};
-  for (let waits = false; ; waits = true) {
+  if (!(maxLabs > 0) || !folder) return () => {};
+  for (let isWaiting = false; ; isWaiting = true) {
     signal?.throwIfAborted();
-    for (let place = 0; place < atOnce; place++) {
+    for (let place = 0; place < maxLabs; place++) {
       const lock = tryLock(path.join(folder, String(place)));
       if ("release" in lock) return lock.release;
     }
-    if (!waits) onWait?.(atOnce);
-    await pause(lookAgain);
+    if (!isWaiting) onWait?.(maxLabs);
+    await pause(retryInterval);
   }
 }

@@ -10,7 +10,7 @@ import { transforms } from "./transforms";
 export function leaveOut<P extends Plan>(fixes: readonly FixId[], plan: P): P {
   // A plan is plain data. Under jest, a structured clone has arrays of another realm, which Pulumi does not recognise
   // as arrays.
-  const wrong = JSON.parse(JSON.stringify(plan)) as P;
-  for (const fix of fixes) transforms[fix](wrong);
-  return wrong;
+  const changedPlan = JSON.parse(JSON.stringify(plan)) as P;
+  for (const fix of fixes) transforms[fix](changedPlan);
+  return changedPlan;
 }

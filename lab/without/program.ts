@@ -9,15 +9,15 @@ import { leaveOut } from "./index";
  * The list of fixes is the configuration `lab:without`, since `--repair` empties it for a later update.
  */
 async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
-  const without = new pulumi.Config("lab").getObject<FixId[]>("without") ?? [];
-  if (without.includes("modelsPull")) pulumi.runtime.registerStackTransformation(pulledByHook);
+  const leftOutFixes = new pulumi.Config("lab").getObject<FixId[]>("without") ?? [];
+  if (leftOutFixes.includes("modelsPull")) pulumi.runtime.registerStackTransformation(addPullHook);
   const { plan } = GpuCluster;
-  GpuCluster.plan = (args, also) => leaveOut(without, plan.call(GpuCluster, args, also));
+  GpuCluster.plan = (args, options) => leaveOut(leftOutFixes, plan.call(GpuCluster, args, options));
   return stack();
 }
 
 /** Adds the hook to ollama's container, since the package never makes one. */
-const pulledByHook: pulumi.ResourceTransformation = ({ type, props, opts }) => {
+const addPullHook: pulumi.ResourceTransformation = ({ type, props, opts }) => {
   if (type !== "kubernetes:apps/v1:Deployment") return undefined;
   for (const container of props["spec"].template.spec.containers)
     if (container.name === "ollama")

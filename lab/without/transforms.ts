@@ -158,22 +158,22 @@ export const transforms: Record<FixId, Transform> = {
     const taints = machine.nodeTaints;
     machine.nodeTaints = [];
     if (taints.length === 0) return;
-    const asTalosHasThem = Object.fromEntries(
+    const taintsByKey = Object.fromEntries(
       taints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]),
     );
     editOwnPatch(machine, (patch) =>
-      patch.setIn(["machine", "nodeTaints"], patch.createNode(asTalosHasThem)),
+      patch.setIn(["machine", "nodeTaints"], patch.createNode(taintsByKey)),
     );
   }),
 
   /** Removes the tolerations for the taints of the stack's machines. */
   tolerations: ({ spec, kubernetes }) => {
     const taints = Object.values(spec.machines).flatMap(taintsOf);
-    const others = (list: PodToleration[]): PodToleration[] =>
+    const withoutThoseOfTaints = (list: PodToleration[]): PodToleration[] =>
       list.filter((toleration) => !taints.some((taint) => tolerates(toleration, taint)));
-    kubernetes.tolerations = others(kubernetes.tolerations);
+    kubernetes.tolerations = withoutThoseOfTaints(kubernetes.tolerations);
     for (const values of tolerationLists(kubernetes.release.values))
-      values["tolerations"] = others(values["tolerations"] as PodToleration[]);
+      values["tolerations"] = withoutThoseOfTaints(values["tolerations"] as PodToleration[]);
   },
 
   /** Removes the program that writes the operator's marker files, and runs the operator's validator. */

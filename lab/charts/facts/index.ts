@@ -13,11 +13,11 @@ export const operatorFacts = JSON.parse(
  * @param release with its `v`
  */
 export function recordedObjects(release: string, variant: string): Map<string, Manifest> {
-  const found = operatorFacts.objects.filter(({ in: places }) =>
+  const recorded = operatorFacts.objects.filter(({ in: places }) =>
     places[release]?.includes(variant),
   );
-  const named = found.map(
+  const objects = recorded.map(
     ({ object }) => JSON.parse(JSON.stringify(object).replaceAll("VERSION", release)) as Manifest,
   );
-  return new Map(named.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
+  return new Map(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
 }

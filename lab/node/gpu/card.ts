@@ -17,7 +17,7 @@ export interface Card {
   settings: Record<string, string>;
 }
 
-const facts = [
+const factFields = [
   "name",
   "driver_version",
   "memory.total",
@@ -25,7 +25,7 @@ const facts = [
   "power.min_limit",
   "power.max_limit",
 ];
-const settings = [
+const settingFields = [
   "power.limit",
   "persistence_mode",
   "compute_mode",
@@ -35,7 +35,7 @@ const settings = [
 ];
 
 /** Paths of nvidia-smi in distributions and in containers. */
-const programs = [
+const nvidiaSmiPaths = [
   "/usr/bin/nvidia-smi",
   "/usr/local/nvidia/bin/nvidia-smi",
   "/usr/local/bin/nvidia-smi",
@@ -47,10 +47,10 @@ const programs = [
  * @throws Error if there is no driver, or it does not answer.
  */
 export function readCards(): Card[] {
-  const program = programs.find(existsSync);
+  const program = nvidiaSmiPaths.find(existsSync);
   if (program === undefined)
     throw new Error(
-      `--gpu: there is no nvidia-smi in ${programs.join(", ")}, so no card can be used; install NVIDIA's driver, or leave --gpu out to use a stand-in for the driver`,
+      `--gpu: there is no nvidia-smi in ${nvidiaSmiPaths.join(", ")}, so no card can be used; install NVIDIA's driver, or leave --gpu out to use a stand-in for the driver`,
     );
   const query = (fields: readonly string[]): string[] =>
     execFileSync(program, [`--query-gpu=${fields.join(",")}`, "--format=csv,noheader,nounits"], {
@@ -59,19 +59,19 @@ export function readCards(): Card[] {
     })
       .trim()
       .split("\n");
-  return parseCards(query(facts), query(settings));
+  return parseCards(query(factFields), query(settingFields));
 }
 
 /** Facts and settings in nvidia-smi's output, one line per card. */
-export const parseCards = (told: readonly string[], set: readonly string[]): Card[] =>
-  told.map((line, index) => {
+export const parseCards = (factLines: readonly string[], settingLines: readonly string[]): Card[] =>
+  factLines.map((line, index) => {
     const [name = "", driver = "", ...numbers] = line.split(", ");
     const [memoryMiB = 0, powerW = 0, minPowerW = 0, maxPowerW = 0] = numbers.map(Number);
-    const values = (set[index] ?? "").split(", ");
-    const own = Object.fromEntries(
-      settings.map((field, place) => [field, values[place] ?? "unknown"]),
+    const values = (settingLines[index] ?? "").split(", ");
+    const cardSettings = Object.fromEntries(
+      settingFields.map((field, fieldIndex) => [field, values[fieldIndex] ?? "unknown"]),
     );
-    return { name, driver, memoryMiB, powerW, minPowerW, maxPowerW, settings: own };
+    return { name, driver, memoryMiB, powerW, minPowerW, maxPowerW, settings: cardSettings };
   });
 
 /**
@@ -79,7 +79,7 @@ export const parseCards = (told: readonly string[], set: readonly string[]): Car
  *
  * @throws Error for a card that the tables lack.
  */
-export function asGpus(cards: readonly Card[]): GpuSpec[] {
+export function gpusOf(cards: readonly Card[]): GpuSpec[] {
   const counts = new Map<string, number>();
   for (const { name } of cards) {
     const model = findCard(name)?.model;

@@ -1,7 +1,7 @@
 import type { Say } from "../../phases";
 import { type Pods, withPods } from "./pods";
 import type { Shape } from "./shape";
-import type { Stand } from "./stand";
+import type { GpuLab } from "./gpu-lab";
 
 /** Result of a case. */
 export interface Outcome {
@@ -15,8 +15,13 @@ export interface Outcome {
 export const held = (seen: string): Outcome => ({ held: true, seen });
 /** Outcome of a case that did not behave as expected. `seen`: the observation, one sentence. */
 export const wrong = (seen: string): Outcome => ({ held: false, seen });
-/** Outcome of a case that could not be tried. `why`: the reason, one sentence. */
-export const untried = (why: string): Outcome => ({ held: undefined, seen: why });
+/** Outcome of a case by whether it behaved as expected. `observation`: one sentence. */
+export const outcomeOf = (isAsExpected: boolean, observation: string): Outcome => ({
+  held: isAsExpected,
+  seen: observation,
+});
+/** Outcome of a case that could not be tried. `reason`: one sentence. */
+export const untried = (reason: string): Outcome => ({ held: undefined, seen: reason });
 
 /** A behaviour that a cluster with cards must have, or must not have. */
 export interface Case {
@@ -25,7 +30,7 @@ export interface Case {
   /** Subject of the case, in the words of a user. */
   title: string;
   /** Tries the behaviour. A thrown error counts as an unexpected result. */
-  run(stand: Stand, say: Say): Promise<Outcome>;
+  run(gpuLab: GpuLab, say: Say): Promise<Outcome>;
 }
 
 /**
@@ -36,12 +41,17 @@ export const podCase = (
   id: string,
   title: string,
   shape: Shape,
-  act: (on: { stand: Stand; pods: Pods; seconds: number; say: Say }) => Promise<Outcome>,
+  tryWithPods: (context: {
+    gpuLab: GpuLab;
+    pods: Pods;
+    seconds: number;
+    say: Say;
+  }) => Promise<Outcome>,
 ): Case => ({
   id,
   title,
-  run: async (stand, say) => {
-    const { seconds } = await stand.become(shape, say);
-    return withPods(stand, (pods) => act({ stand, pods, seconds, say }));
+  run: async (gpuLab, say) => {
+    const { seconds } = await gpuLab.updateTo(shape, say);
+    return withPods(gpuLab, (pods) => tryWithPods({ gpuLab, pods, seconds, say }));
   },
 });

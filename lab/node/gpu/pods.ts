@@ -1,7 +1,7 @@
 import type { KubernetesObject } from "../../kubernetes/cluster";
 import { gpuProviders } from "../../../components/recipe/facts/gpu-provider";
 import { nodeName } from "./shape";
-import type { Stand } from "./stand";
+import type { GpuLab } from "./gpu-lab";
 
 /** A pod of a case. */
 export interface PodSpec {
@@ -16,18 +16,18 @@ export interface PodSpec {
   /** Default: `default`; for a pod with folders, a namespace that allows them. */
   namespace?: string;
   /** Script of a second container of the same image, which requests no card. */
-  beside?: string;
+  secondScript?: string;
   /** Folders of the node, by their path in the pod. Such a pod is privileged. */
   folders?: Record<string, string>;
 }
 
 /** A pod that has ended or reached its time limit. */
-export interface Ended {
+export interface PodResult {
   phase: string;
   /** Output of its script, or the reason why it did not run. */
-  said: string;
+  output: string;
   /** Output of the second container's script, or the reason why it did not run. */
-  besideSaid: string;
+  secondOutput: string;
   uid: string;
   finishedAt?: number;
 }
@@ -51,17 +51,26 @@ function claimOf(name: string, { claim = [] }: PodSpec): KubernetesObject {
 }
 
 function podOf(name: string, spec: PodSpec): KubernetesObject {
-  const { image, script, runtimeClass, limits, claim, beside, annotations, folders = {} } = spec;
+  const {
+    image,
+    script,
+    runtimeClass,
+    limits,
+    claim,
+    secondScript,
+    annotations,
+    folders = {},
+  } = spec;
   const resources = { ...(limits && { limits }), ...(claim && { claims: [{ name: "gpus" }] }) };
-  const container = (named: string, command: string) => ({
-    name: named,
+  const container = (containerName: string, command: string) => ({
+    name: containerName,
     image,
     command: ["sh", "-c", command],
     terminationMessagePolicy: "FallbackToLogsOnError",
   });
-  const volumes = Object.entries(folders).map(([inside, outside], index) => ({
-    inside,
-    outside,
+  const volumes = Object.entries(folders).map(([podPath, nodePath], index) => ({
+    podPath,
+    nodePath,
     name: `folder-${index}`,
   }));
   return {
@@ -86,16 +95,16 @@ function podOf(name: string, spec: PodSpec): KubernetesObject {
           ...container("main", script),
           resources,
           ...(volumes.length === 0 ? {} : { securityContext: { privileged: true } }),
-          volumeMounts: volumes.map(({ name: volume, inside }) => ({
+          volumeMounts: volumes.map(({ name: volume, podPath }) => ({
             name: volume,
-            mountPath: inside,
+            mountPath: podPath,
           })),
         },
-        ...(beside === undefined ? [] : [container("beside", beside)]),
+        ...(secondScript === undefined ? [] : [container("second", secondScript)]),
       ],
-      volumes: volumes.map(({ name: volume, outside }) => ({
+      volumes: volumes.map(({ name: volume, nodePath }) => ({
         name: volume,
-        hostPath: { path: outside },
+        hostPath: { path: nodePath },
       })),
     },
   };
@@ -103,22 +112,22 @@ function podOf(name: string, spec: PodSpec): KubernetesObject {
 
 /** Pods of a case, and their claims, which are deleted with the case. */
 export class Pods {
-  private readonly made = new Map<string, KubernetesObject>();
+  private readonly pods = new Map<string, KubernetesObject>();
   private claims: KubernetesObject[] = [];
 
-  constructor(private readonly stand: Stand) {}
+  constructor(private readonly gpuLab: GpuLab) {}
 
   async start(name: string, spec: PodSpec): Promise<void> {
     const pod = podOf(name, spec);
     const claims = spec.claim === undefined ? [] : [claimOf(name, spec)];
-    this.made.set(name, pod);
+    this.pods.set(name, pod);
     this.claims.push(...claims);
     for (const object of [...claims, pod])
-      await this.stand.cluster.apply(object, { fieldManager, force: true });
+      await this.gpuLab.cluster.apply(object, { fieldManager, force: true });
   }
 
-  async look(name: string): Promise<Ended> {
-    const pod = await this.stand.cluster.get(this.made.get(name)!);
+  async read(name: string): Promise<PodResult> {
+    const pod = await this.gpuLab.cluster.get(this.pods.get(name)!);
     const {
       phase = "Unknown",
       reason,
@@ -126,22 +135,22 @@ export class Pods {
       conditions = [],
       containerStatuses,
     } = pod["status"] as Status;
-    const stateOf = (container: string) =>
-      containerStatuses?.find((each) => each.name === container)?.state ?? {};
-    const { terminated, waiting } = stateOf("main");
-    const scheduled = conditions.find(
+    const containerState = (container: string) =>
+      containerStatuses?.find((containerStatus) => containerStatus.name === container)?.state ?? {};
+    const { terminated, waiting } = containerState("main");
+    const notScheduled = conditions.find(
       ({ type, status }) => type === "PodScheduled" && status === "False",
     );
-    const said =
+    const output =
       terminated?.message ??
       waiting?.message ??
       waiting?.reason ??
-      scheduled?.message ??
+      notScheduled?.message ??
       [reason, message].filter(Boolean).join(": ");
     return {
       phase,
-      said: said.trim(),
-      besideSaid: stateOf("beside").terminated?.message?.trim() ?? "",
+      output: output.trim(),
+      secondOutput: containerState("second").terminated?.message?.trim() ?? "",
       uid: pod.metadata?.uid ?? "",
       ...(terminated?.finishedAt === undefined
         ? {}
@@ -150,26 +159,29 @@ export class Pods {
   }
 
   /** Waits for a pod's end, at most for a limit in seconds, and gives its state. */
-  async ended(name: string, seconds: number): Promise<Ended> {
-    let last = await this.look(name);
-    await this.stand.until(seconds, async () => {
-      last = await this.look(name);
-      return last.phase === "Succeeded" || last.phase === "Failed";
+  async waitForEnd(name: string, seconds: number): Promise<PodResult> {
+    let result = await this.read(name);
+    await this.gpuLab.waitFor(seconds, async () => {
+      result = await this.read(name);
+      return result.phase === "Succeeded" || result.phase === "Failed";
     });
-    return last;
+    return result;
   }
 
-  async run(name: string, spec: PodSpec, seconds = 180): Promise<Ended> {
+  async run(name: string, spec: PodSpec, seconds = 180): Promise<PodResult> {
     await this.start(name, spec);
-    return this.ended(name, seconds);
+    return this.waitForEnd(name, seconds);
   }
 
   async remove(): Promise<void> {
-    const made = [...this.made.values(), ...this.claims];
-    for (const pod of made) await this.stand.cluster.delete(pod);
-    const gone = (pod: KubernetesObject): Promise<boolean> => this.stand.cluster.isGone(pod);
-    await this.stand.until(60, async () => (await Promise.all(made.map(gone))).every(Boolean));
-    this.made.clear();
+    const objects = [...this.pods.values(), ...this.claims];
+    for (const object of objects) await this.gpuLab.cluster.delete(object);
+    const isGone = (object: KubernetesObject): Promise<boolean> =>
+      this.gpuLab.cluster.isGone(object);
+    await this.gpuLab.waitFor(60, async () =>
+      (await Promise.all(objects.map(isGone))).every(Boolean),
+    );
+    this.pods.clear();
     this.claims = [];
   }
 }
@@ -189,10 +201,10 @@ interface Status {
 }
 
 /** Runs pods, calls a function, and deletes the pods. */
-export async function withPods<T>(stand: Stand, act: (pods: Pods) => Promise<T>): Promise<T> {
-  const pods = new Pods(stand);
+export async function withPods<T>(gpuLab: GpuLab, use: (pods: Pods) => Promise<T>): Promise<T> {
+  const pods = new Pods(gpuLab);
   try {
-    return await act(pods);
+    return await use(pods);
   } finally {
     await pods.remove();
   }

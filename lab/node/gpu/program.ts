@@ -12,15 +12,15 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const { plan } = GpuCluster;
   if (new pulumi.Config("lab").getBoolean("markers")) {
     GpuCluster.plan = (args, also) => {
-      const made = plan.call(GpuCluster, args, also);
-      const machines = made.machines.map((machine) => ({
+      const clusterPlan = plan.call(GpuCluster, args, also);
+      const machines = clusterPlan.machines.map((machine) => ({
         ...machine,
         nodeLabels: { ...machine.nodeLabels, [daemonLabel.validationMarkers]: "true" },
       }));
       return {
-        ...made,
+        ...clusterPlan,
         machines,
-        kubernetes: { ...made.kubernetes, markers: markersOf(made.spec) },
+        kubernetes: { ...clusterPlan.kubernetes, markers: markersOf(clusterPlan.spec) },
       };
     };
   }

@@ -12,24 +12,24 @@ import { downPhase } from "../../run/take-down";
 import { openEngine } from "../../run/updates";
 import { showOnStandardError } from "../../show";
 import type { Session } from "../../session/session";
-import { asGpus, type Card, readCards } from "./card";
+import { gpusOf, type Card, readCards } from "./card";
 import { type Case, type Outcome, wrong } from "./case";
-import { chosenCases } from "./cases";
+import { selectCases } from "./cases";
 import { nodeName, stackName } from "./shape";
-import { configurationOf, Stand } from "./stand";
+import { configurationOf, GpuLab } from "./gpu-lab";
 import type { CasesReport } from "./table";
 
 /** Cards of the stand-in of the driver. */
-const stoodInFor = [{ model: "H100 80GB HBM3", count: 2 }];
+const standInCards = [{ model: "H100 80GB HBM3", count: 2 }];
 
 /**
  * Brings up a lab with a real node for this computer's cards or the stand-in of the driver. Runs each case, then
  * destroys everything.
  */
 export async function runCases(options: LabOptions, session: Session): Promise<CasesReport> {
-  const chosen = chosenCases(options.cases);
+  const selectedCases = selectCases(options.cases);
   const cards = options.gpu ? readCards() : undefined;
-  const gpus = cards === undefined ? stoodInFor : asGpus(cards);
+  const gpus = cards === undefined ? standInCards : gpusOf(cards);
   const stack = configurationOf(gpus, {}, options);
   const lab = {
     options: { ...options, stack: stackName },
@@ -49,18 +49,18 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
     rows: [],
   };
   const engine = await openEngine(lab, path.join(__dirname, "program.ts"));
-  const ran = runningLab(lab, emptyReport(stackName, true), {
+  const running = runningLab(lab, emptyReport(stackName, true), {
     engine,
     initialSnapshot: await takeSnapshot(lab),
   });
-  const stand = new Stand(ran, gpus, cards && readCards, options["may-change-the-card"]);
+  const gpuLab = new GpuLab(running, gpus, cards && readCards, options["may-change-the-card"]);
   await runPhases(
-    chosen.map((one) => phaseOf(one, stand, report)),
-    ran,
+    selectedCases.map((gpuCase) => phaseOf(gpuCase, gpuLab, report)),
+    running,
   );
-  report.versions = await versionsOf(stand);
-  await runPhases([downPhase], ran);
-  const { left } = ran.report;
+  report.versions = await versionsOf(gpuLab);
+  await runPhases([downPhase], running);
+  const { left } = running.report;
   report.rows.push(
     row(
       "down",
@@ -72,7 +72,7 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
   );
   if (cards !== undefined)
     report.rows.push(
-      row("settings", "the card's settings are as before", settings(cards, readCards())),
+      row("settings", "the card's settings are as before", compareSettings(cards, readCards())),
     );
   report.ok = report.rows.every(({ held }) => held !== false);
   return report;
@@ -90,23 +90,23 @@ const row = (
   seconds,
 });
 
-const phaseOf = (one: Case, stand: Stand, report: CasesReport): Phase<RunningLab> => ({
-  title: one.title,
+const phaseOf = (gpuCase: Case, gpuLab: GpuLab, report: CasesReport): Phase<RunningLab> => ({
+  title: gpuCase.title,
   run: async (_, say) => {
     const begin = performance.now();
-    const outcome = await one.run(stand, say).catch((error: unknown): Outcome => {
-      stand.signal.throwIfAborted();
+    const outcome = await gpuCase.run(gpuLab, say).catch((error: unknown): Outcome => {
+      gpuLab.signal.throwIfAborted();
       return wrong(error instanceof Error ? error.message : String(error));
     });
-    report.rows.push(row(one.id, one.title, outcome, (performance.now() - begin) / 1000));
+    report.rows.push(row(gpuCase.id, gpuCase.title, outcome, (performance.now() - begin) / 1000));
     if (outcome.held === false) return new Failed(outcome.seen);
     return outcome.held ? outcome.seen : `not tried: ${outcome.seen}`;
   },
 });
 
 /** Case: the settings of each card are the same as before the run. */
-function settings(before: readonly Card[], after: readonly Card[]): Outcome {
-  const unlike = before.flatMap((card, index) =>
+function compareSettings(before: readonly Card[], after: readonly Card[]): Outcome {
+  const changes = before.flatMap((card, index) =>
     Object.entries(card.settings)
       .filter(([name, value]) => after[index]?.settings[name] !== value)
       .map(
@@ -114,7 +114,7 @@ function settings(before: readonly Card[], after: readonly Card[]): Outcome {
           `card ${index}: ${name} ${value} → ${after[index]?.settings[name] ?? "gone"}`,
       ),
   );
-  if (unlike.length > 0) return wrong(unlike.join("; "));
+  if (changes.length > 0) return wrong(changes.join("; "));
   const [first] = before;
   return {
     held: true,
@@ -125,29 +125,29 @@ function settings(before: readonly Card[], after: readonly Card[]): Outcome {
 }
 
 /** Versions of the node's programs, and facts about this computer. */
-async function versionsOf(stand: Stand): Promise<Record<string, string>> {
-  const { status } = (await stand.cluster.nodes())[nodeName] ?? {};
+async function versionsOf(gpuLab: GpuLab): Promise<Record<string, string>> {
+  const { status } = (await gpuLab.cluster.nodes())[nodeName] ?? {};
   const { kubeletVersion = "?", containerRuntimeVersion = "?" } = status?.nodeInfo ?? {};
-  const said = async (program: string): Promise<string> =>
-    numberIn(await stand.onNode(`${program} --version`));
-  const saidOutside = async (name: string): Promise<string> => {
-    const program = stand.lab
+  const versionOnNode = async (program: string): Promise<string> =>
+    versionIn(await gpuLab.onNode(`${program} --version`));
+  const versionOnComputer = async (name: string): Promise<string> => {
+    const program = gpuLab.runningLab
       .nodePrograms!.map((folder) => path.join(folder, name))
       .find(existsSync);
-    return program === undefined ? "?" : said(program);
+    return program === undefined ? "?" : versionOnNode(program);
   };
   return {
     kubelet: kubeletVersion,
     containerd: containerRuntimeVersion.replace("containerd://", ""),
-    runc: await said("runc"),
-    toolkit: await said("PATH=$PATH:/var/lib/nvidia/toolkit nvidia-ctk"),
-    "device plugin": await saidOutside("nvidia-device-plugin"),
-    "DRA driver": await saidOutside("gpu-kubelet-plugin"),
-    "files as Talos": stand.lab.spec.talosVersion,
+    runc: await versionOnNode("runc"),
+    toolkit: await versionOnNode("PATH=$PATH:/var/lib/nvidia/toolkit nvidia-ctk"),
+    "device plugin": await versionOnComputer("nvidia-device-plugin"),
+    "DRA driver": await versionOnComputer("gpu-kubelet-plugin"),
+    "files as Talos": gpuLab.runningLab.spec.talosVersion,
     on: `${os.type()} ${os.release()}`,
   };
 }
 
 /** Finds the version in a program's output. */
-export const numberIn = (text: string): string =>
+export const versionIn = (text: string): string =>
   /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();

@@ -54,13 +54,13 @@ export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, 
           : {}),
       },
     },
-    ...offering(shape),
+    ...gpuProviderOf(shape),
     ...(slices === undefined ? {} : { sharing: { timeSlicing: { replicas: slices } } }),
   };
 }
 
 /** The GPU provider. */
-function offering({ envvar, claims, withoutToolkit }: Shape): Record<string, unknown> {
+function gpuProviderOf({ envvar, claims, withoutToolkit }: Shape): Record<string, unknown> {
   if (claims) return { dra: { version: draVersion } };
   if (withoutToolkit === "gpuOperator")
     return { gpuOperator: { version: operatorVersion, values: { nfd: { enabled: false } } } };

@@ -1,4 +1,4 @@
-import { hiddenOnANode, mayAdminister } from "../../real-node/able";
+import { problemsOfTemporaryFolder, hasSysAdmin } from "../../real-node/able";
 
 test.each([
   ["root of a computer", true, "CapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n"],
@@ -7,17 +7,17 @@ test.each([
   ["an unprivileged user", false, "CapEff:\t0000000000000000\n"],
   ["a process with an unknown status", false, ""],
 ])("%s may create namespaces and mounts: %s", (_who, isAllowed, status) => {
-  expect(mayAdminister(status)).toBe(isAllowed);
+  expect(hasSysAdmin(status)).toBe(isAllowed);
 });
 
 test.each(["/tmp", "/devices"])("a node sees temporary files in %s", (folder) => {
-  expect(hiddenOnANode(folder)).toEqual([]);
+  expect(problemsOfTemporaryFolder(folder)).toEqual([]);
 });
 
 test.each(["/dev", "/dev/shm/mine", "/tmp/../dev/shm"])(
   "a node does not see temporary files in %s",
   (folder) => {
-    expect(hiddenOnANode(folder)).toEqual([
+    expect(problemsOfTemporaryFolder(folder)).toEqual([
       `temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`,
     ]);
   },

@@ -1,14 +1,14 @@
 import { causeIds, fixIds } from "../../../components/diagnosis";
-import { lacks } from "../../node/gpu/faults/judge";
+import { problemsOfReport } from "../../node/gpu/faults/judge";
 import { type Fault, faults } from "../../node/gpu/faults/table";
 
 const fault: Fault = {
   id: "x",
   title: "x",
   make: () => Promise.reject(new Error("no test makes this fault")),
-  unlike: [/^node gpu: offers 0/],
-  known: ["driverRoot"],
-  also: ["driverLibraries"],
+  differences: [/^node gpu: offers 0/],
+  causes: ["driverRoot"],
+  allowedCauses: ["driverLibraries"],
 };
 const difference = {
   about: "node gpu",
@@ -27,7 +27,7 @@ test.each<[string, string[], unknown[], string[]]>([
   "if the doctor reports %s for a fault, the judge lists %j",
   (_what, expectedProblems, differences, fixes) => {
     expect(
-      lacks(fault, { differences: differences as never, findings: fixes.map(finding) }),
+      problemsOfReport(fault, { differences: differences as never, findings: fixes.map(finding) }),
     ).toEqual(expectedProblems);
   },
 );
@@ -35,8 +35,11 @@ test.each<[string, string[], unknown[], string[]]>([
 test("each fault has a unique id, a line that the doctor must print, and known causes", () => {
   expect(new Set(faults.map(({ id }) => id)).size).toBe(faults.length);
   expect(faults.length).toBeGreaterThan(5);
-  expect(faults.filter(({ unlike }) => unlike.length === 0)).toEqual([]);
-  const namedCauses = faults.flatMap(({ known = [], also = [] }) => [...known, ...also]);
+  expect(faults.filter(({ differences }) => differences.length === 0)).toEqual([]);
+  const namedCauses = faults.flatMap(({ causes = [], allowedCauses = [] }) => [
+    ...causes,
+    ...allowedCauses,
+  ]);
   expect(namedCauses.filter((cause) => ![...causeIds, ...fixIds].includes(cause as never))).toEqual(
     [],
   );

@@ -1,7 +1,7 @@
 import { findingsOf } from "../../../components/recipe";
 import { parseOptions } from "../../options";
-import { asGpus, parseCards } from "../../node/gpu/card";
-import { chosenCases } from "../../node/gpu/cases";
+import { gpusOf, parseCards } from "../../node/gpu/card";
+import { selectCases } from "../../node/gpu/cases";
 import { stackOf, type Shape } from "../../node/gpu/shape";
 import { renderCases } from "../../node/gpu/table";
 
@@ -29,12 +29,12 @@ test("nvidia-smi's output is read as a card with its settings", () => {
       },
     },
   ]);
-  expect(asGpus([...cards, ...cards])).toEqual([{ model: "H100 80GB HBM3", count: 2 }]);
+  expect(gpusOf([...cards, ...cards])).toEqual([{ model: "H100 80GB HBM3", count: 2 }]);
 });
 
 test("the error for a card that the tables lack has its name", () => {
   const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settingLines);
-  expect(() => asGpus(cards)).toThrow(
+  expect(() => gpusOf(cards)).toThrow(
     /^--gpu: components\/recipe\/facts\/data\/cards.json has no NVIDIA Z999/,
   );
 });
@@ -50,19 +50,19 @@ test.each<Shape>([
   { withoutToolkit: "devicePlugin" },
   { withoutToolkit: "gpuOperator", watts: 700 },
 ])("the stack for %j passes the checks", (shape) => {
-  const gpus = asGpus(parseCards(factLines, settingLines));
+  const gpus = gpusOf(parseCards(factLines, settingLines));
   expect(findingsOf(stackOf(gpus, shape))).toEqual([]);
 });
 
 test("cases are selected by name, and the error for an unknown name lists all names", () => {
-  expect(chosenCases(["envvar", "allocatable"]).map(({ id }) => id)).toEqual([
+  expect(selectCases(["envvar", "allocatable"]).map(({ id }) => id)).toEqual([
     "allocatable",
     "envvar",
   ]);
-  expect(() => chosenCases(["all the rest"])).toThrow(
+  expect(() => selectCases(["all the rest"])).toThrow(
     /there is no case all the rest.*allocatable, smoke/,
   );
-  const ids = chosenCases(["all"]).map(({ id }) => id);
+  const ids = selectCases(["all"]).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
 });
 

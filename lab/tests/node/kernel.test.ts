@@ -1,10 +1,10 @@
-import { type InNamespaces, mayAdminister, whatIsRefused } from "../../real-node/able";
+import { type RunInNamespaces, hasSysAdmin, findMissingFeatures } from "../../real-node/able";
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 
 /** Runs a script in a shell in which these programs fail with a message, and the other programs do nothing. */
 const shellWithFailing =
-  (...failingPrograms: string[]): InNamespaces =>
+  (...failingPrograms: string[]): RunInNamespaces =>
   (script) => {
     const stubs = ["mount", "ip", "mknod", "mkdir", "rmdir", "cc"].map(
       (name) =>
@@ -21,22 +21,22 @@ test.each<[string[], string[]]>([
   [["mknod"], ["no device may be made: mknod may not"]],
   [["cc"], ["the C compiler makes no static program (Debian: libc6-dev): cc may not"]],
 ])("if %j fail, the lab refuses a real node because: %j", (failingPrograms, reasons) => {
-  expect(whatIsRefused(shellWithFailing(...failingPrograms))).toEqual(reasons);
+  expect(findMissingFeatures(shellWithFailing(...failingPrograms))).toEqual(reasons);
 });
 
 test("without the right to create namespaces, the lab gives only that reason", () => {
-  const refuseNamespaces: InNamespaces = () => ({
+  const refuseNamespaces: RunInNamespaces = () => ({
     status: 1,
     stdout: "",
     stderr: "unshare failed: Operation not permitted\n",
   });
-  expect(whatIsRefused(refuseNamespaces)).toEqual([
+  expect(findMissingFeatures(refuseNamespaces)).toEqual([
     "namespaces may not be made: unshare failed: Operation not permitted",
   ]);
 });
 
 const isAllowed =
-  process.platform === "linux" && mayAdminister(fs.readFileSync("/proc/self/status", "utf8"));
+  process.platform === "linux" && hasSysAdmin(fs.readFileSync("/proc/self/status", "utf8"));
 (isAllowed ? test : test.skip)("the check leaves no mount, link or control group", () => {
   const kernelObjects = (): unknown[] => [
     fs.readFileSync("/proc/self/mountinfo", "utf8"),
@@ -44,6 +44,6 @@ const isAllowed =
     fs.readdirSync("/sys/fs/cgroup"),
   ];
   const objectsBefore = kernelObjects();
-  whatIsRefused();
+  findMissingFeatures();
   expect(kernelObjects()).toEqual(objectsBefore);
 });

@@ -1,4 +1,4 @@
-import { chosenCases } from "../../node/gpu/cases";
+import { selectCases } from "../../node/gpu/cases";
 import type { CasesReport } from "../../node/gpu/table";
 import { waitUntilNothingIsLeft, runLab } from "../../../tests/e2e/support/labs";
 import { describeOnRealNode } from "../../../tests/e2e/support/real-node";
@@ -14,7 +14,7 @@ describeOnRealNode("the cases of a card, on a stand-in of one", () => {
     ({ report, folder } = await runLab<CasesReport>(["--machines", "node", "--cases", "all"]));
   });
 
-  const titles = chosenCases(["all"]).map(({ id, title }) => [title, id]);
+  const titles = selectCases(["all"]).map(({ id, title }) => [title, id]);
   test.each([...titles, ["everything is taken down", "down"]])("%s", (_title, id) => {
     const { held, seen } = report.rows.find((row) => row.id === id)!;
     expect({ held, seen }).toEqual({ held: id === computingCase ? undefined : true, seen });

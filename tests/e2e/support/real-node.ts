@@ -1,13 +1,13 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { whyNoRealNode } from "../../../lab/real-node/able";
+import { problemsWithRealNode } from "../../../lab/real-node/able";
 import { readOrEmpty } from "../../support/processes";
 
 /** Reasons why no test has a real node here: it was not requested, or is not possible. Empty if tests have one. */
 function reasonsAgainstRealNode(): string[] {
   if (process.env.TALOS_GPU_REAL_NODE !== "1")
     return ["it was not requested: set TALOS_GPU_REAL_NODE=1"];
-  return whyNoRealNode();
+  return problemsWithRealNode();
 }
 
 /** Tests with a real node. Without one they are skipped, and their name has the reason. */

@@ -1,9 +1,9 @@
 import { gpuProviders } from "../../../../components/recipe/facts/gpu-provider";
-import { type Case, held, podCase, wrong } from "../case";
-import { healthy, told } from "../faults/judge";
+import { type Case, podCase, outcomeOf } from "../case";
+import { waitUntilHealthy, summaryOf } from "../faults/judge";
 import { nodeName } from "../shape";
-import type { Stand } from "../stand";
-import { cards, computing, inOneLine, look, passed } from "./plain";
+import type { GpuLab } from "../gpu-lab";
+import { seesCards, computeScript, inOneLine, printCardsScript, hasPassed } from "./plain";
 
 const { deviceClass } = gpuProviders.dra;
 const resource = "nvidia.com/gpu";
@@ -12,36 +12,38 @@ const resource = "nvidia.com/gpu";
  * Seconds after which a removed driver has no slices: the kubelet deletes them after 30 (kubernetes
  * pkg/kubelet/cm/dra/manager.go).
  */
-const wiped = 60;
+const withdrawalSeconds = 60;
 
 /** The first device that the driver publishes for the node, with its attributes and memory. */
-async function device({ cluster }: Stand): Promise<Record<string, string>> {
+async function publishedDevice({ cluster }: GpuLab): Promise<Record<string, string>> {
   const slice = (await cluster.slices()).find(({ spec }) => spec?.nodeName === nodeName);
   const { attributes = {}, capacity = {} } = slice?.spec?.devices?.[0] ?? {};
-  const said = Object.entries(attributes).map(([name, { string, version, _int }]) => [
+  const values = Object.entries(attributes).map(([name, { string, version, _int }]) => [
     name,
     string ?? version ?? _int,
   ]);
-  return Object.fromEntries([...said, ["memory", capacity["memory"]?.value]]) as Record<
+  return Object.fromEntries([...values, ["memory", capacity["memory"]?.value]]) as Record<
     string,
     string
   >;
 }
 
-const there: Case = {
+const fromPluginToClaims: Case = {
   id: "claims",
   title: "from the device plugin to claims: NVIDIA's DRA driver as emitted",
-  run: async (stand, say) => {
-    await stand.become({}, say);
-    const { seconds } = await stand.become({ claims: true }, say);
-    const both = `${await stand.units()} of ${deviceClass}, ${await stand.units(resource)} of ${resource}`;
-    const published = Object.entries(await device(stand)).map(
+  run: async (gpuLab, say) => {
+    await gpuLab.updateTo({}, say);
+    const { seconds } = await gpuLab.updateTo({ claims: true }, say);
+    const offeredResources = `${await gpuLab.offeredUnits()} of ${deviceClass}, ${await gpuLab.offeredUnits(resource)} of ${resource}`;
+    const published = Object.entries(await publishedDevice(gpuLab)).map(
       ([name, value]) => `${name} ${value}`,
     );
-    const right = (await stand.units()) === stand.count && (await stand.units(resource)) === 0;
-    const report = await healthy(stand);
-    const said = `${both}, update with smoke test ${seconds.toFixed(1)} s; doctor: ${told(report)}; ${published.join(", ")}`;
-    return (right && report.status === 0 ? held : wrong)(said);
+    const isAsExpected =
+      (await gpuLab.offeredUnits()) === gpuLab.cardCount &&
+      (await gpuLab.offeredUnits(resource)) === 0;
+    const report = await waitUntilHealthy(gpuLab);
+    const observation = `${offeredResources}, update with smoke test ${seconds.toFixed(1)} s; doctor: ${summaryOf(report)}; ${published.join(", ")}`;
+    return outcomeOf(isAsExpected && report.status === 0, observation);
   },
 };
 
@@ -49,24 +51,24 @@ const byExpression = podCase(
   "claims-cel",
   "a CUDA program computes through a claim by CEL, a claim that fits no card waits",
   { claims: true },
-  async ({ stand, pods }) => {
-    const { productName = "", memory = "" } = await device(stand);
-    const atLeast = (least: string): string =>
-      `device.capacity['${deviceClass}'].memory.compareTo(quantity("${least}")) >= 0`;
-    const named = `device.attributes['${deviceClass}'].productName == ${JSON.stringify(productName)}`;
-    const { smokeTestImage: image } = stand.plan.kubernetes;
-    const fits = await pods.run("fits", {
+  async ({ gpuLab, pods }) => {
+    const { productName = "", memory = "" } = await publishedDevice(gpuLab);
+    const hasMemory = (minimum: string): string =>
+      `device.capacity['${deviceClass}'].memory.compareTo(quantity("${minimum}")) >= 0`;
+    const hasProductName = `device.attributes['${deviceClass}'].productName == ${JSON.stringify(productName)}`;
+    const { smokeTestImage: image } = gpuLab.plan.kubernetes;
+    const fittingPod = await pods.run("fits", {
       image,
-      claim: [atLeast(memory), named],
-      script: computing(5),
+      claim: [hasMemory(memory), hasProductName],
+      script: computeScript(5),
     });
-    const waits = await pods.run(
+    const waitingPod = await pods.run(
       "too-large",
-      { image, claim: [atLeast("1Ti")], script: computing() },
+      { image, claim: [hasMemory("1Ti")], script: computeScript() },
       10,
     );
-    const said = `${memory} and ${productName}: ${fits.phase}, ${inOneLine(fits.said)}; 1Ti: ${waits.phase}, ${inOneLine(waits.said)}`;
-    return passed(stand, fits) && waits.phase === "Pending" ? held(said) : wrong(said);
+    const observation = `${memory} and ${productName}: ${fittingPod.phase}, ${inOneLine(fittingPod.output)}; 1Ti: ${waitingPod.phase}, ${inOneLine(waitingPod.output)}`;
+    return outcomeOf(hasPassed(gpuLab, fittingPod) && waitingPod.phase === "Pending", observation);
   },
 );
 
@@ -74,19 +76,27 @@ const isolation = podCase(
   "claims-isolation",
   "with claims, what asks for nothing sees nothing: other pods, and a second container of a pod with a card",
   { claims: true },
-  async ({ stand, pods }) => {
-    const { smokeTestImage, images } = stand.plan.kubernetes;
-    const alone = await pods.run("cuda-image", { image: smokeTestImage, script: look });
-    const plain = await pods.run("plain-image", { image: images.powerLimit, script: look });
-    const two = await pods.run("two", {
+  async ({ gpuLab, pods }) => {
+    const { smokeTestImage, images } = gpuLab.plan.kubernetes;
+    const cudaPod = await pods.run("cuda-image", {
+      image: smokeTestImage,
+      script: printCardsScript,
+    });
+    const plainPod = await pods.run("plain-image", {
+      image: images.powerLimit,
+      script: printCardsScript,
+    });
+    const podOfTwo = await pods.run("two", {
       image: smokeTestImage,
       claim: [],
-      script: look,
-      beside: look,
+      script: printCardsScript,
+      secondScript: printCardsScript,
     });
-    const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; image without it: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
-    const nothing = [alone.said, plain.said, two.besideSaid].every((seen) => seen === "no card");
-    return nothing && cards(1).test(two.said) ? held(said) : wrong(said);
+    const observation = `image with NVIDIA_VISIBLE_DEVICES=all: ${cudaPod.output}; image without it: ${plainPod.output}; two containers of the first: ${podOfTwo.output} by claim, ${podOfTwo.secondOutput} without`;
+    const areIsolated = [cudaPod.output, plainPod.output, podOfTwo.secondOutput].every(
+      (output) => output === "no card",
+    );
+    return outcomeOf(areIsolated && seesCards(1).test(podOfTwo.output), observation);
   },
 );
 
@@ -94,30 +104,42 @@ const plainRequest = podCase(
   "claims-request",
   `a plain request of ${resource} is served by the DRA driver, Kubernetes ≥ 1.36`,
   { claims: true },
-  async ({ stand, pods }) => {
-    const { smokeTestImage: image } = stand.plan.kubernetes;
+  async ({ gpuLab, pods }) => {
+    const { smokeTestImage: image } = gpuLab.plan.kubernetes;
     const pod = await pods.run("request", {
       image,
       limits: { [resource]: "1" },
-      script: computing(),
+      script: computeScript(),
     });
-    return (passed(stand, pod) ? held : wrong)(`${pod.phase}, ${inOneLine(pod.said)}`);
+    return outcomeOf(hasPassed(gpuLab, pod), `${pod.phase}, ${inOneLine(pod.output)}`);
   },
 );
 
-const back: Case = {
+const fromClaimsToPlugin: Case = {
   id: "claims-back",
   title: "from claims back to the device plugin",
-  run: async (stand, say) => {
-    await stand.become({ claims: true }, say);
-    const { seconds } = await stand.become({}, say);
+  run: async (gpuLab, say) => {
+    await gpuLab.updateTo({ claims: true }, say);
+    const { seconds } = await gpuLab.updateTo({}, say);
     const begin = performance.now();
-    const gone = await stand.until(wiped, async () => (await stand.units(deviceClass)) === 0);
-    const later = ((performance.now() - begin) / 1000).toFixed(0);
-    const said = `update with smoke test ${seconds.toFixed(1)} s, ${await stand.units()} of ${resource}; slices ${gone ? `gone ${later} s later` : "still there"}`;
-    return gone && (await stand.units()) === stand.count ? held(said) : wrong(said);
+    const areSlicesGone = await gpuLab.waitFor(
+      withdrawalSeconds,
+      async () => (await gpuLab.offeredUnits(deviceClass)) === 0,
+    );
+    const secondsLater = ((performance.now() - begin) / 1000).toFixed(0);
+    const observation = `update with smoke test ${seconds.toFixed(1)} s, ${await gpuLab.offeredUnits()} of ${resource}; slices ${areSlicesGone ? `gone ${secondsLater} s later` : "still there"}`;
+    return outcomeOf(
+      areSlicesGone && (await gpuLab.offeredUnits()) === gpuLab.cardCount,
+      observation,
+    );
   },
 };
 
 /** Cases of claims for cards, with the change to them and back. */
-export const claimCases: readonly Case[] = [there, byExpression, isolation, plainRequest, back];
+export const claimCases: readonly Case[] = [
+  fromPluginToClaims,
+  byExpression,
+  isolation,
+  plainRequest,
+  fromClaimsToPlugin,
+];

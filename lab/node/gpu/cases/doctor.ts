@@ -1,25 +1,25 @@
-import { healthy, judge, told } from "../faults/judge";
+import { waitUntilHealthy, tryFault, summaryOf } from "../faults/judge";
 import { type Fault, faults } from "../faults/table";
-import { type Case, held, wrong } from "../case";
+import { type Case, outcomeOf } from "../case";
 
-const well: Case = {
+const healthyCase: Case = {
   id: "doctor",
   title: "doctor: healthy",
-  run: async (stand, say) => {
-    await stand.become({}, say);
-    const report = await healthy(stand);
-    return (report.status === 0 ? held : wrong)(told(report));
+  run: async (gpuLab, say) => {
+    await gpuLab.updateTo({}, say);
+    const report = await waitUntilHealthy(gpuLab);
+    return outcomeOf(report.status === 0, summaryOf(report));
   },
 };
 
-const faulty = (fault: Fault): Case => ({
+const faultCase = (fault: Fault): Case => ({
   id: `fault-${fault.id}`,
   title: `doctor: ${fault.title}`,
-  run: async (stand, say) => {
-    await stand.become({}, say);
-    return judge(stand, fault);
+  run: async (gpuLab, say) => {
+    await gpuLab.updateTo({}, say);
+    return tryFault(gpuLab, fault);
   },
 });
 
 /** Cases of the doctor's report about a cluster that is well, and about each fault. */
-export const doctorCases: readonly Case[] = [well, ...faults.map(faulty)];
+export const doctorCases: readonly Case[] = [healthyCase, ...faults.map(faultCase)];

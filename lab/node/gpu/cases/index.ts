@@ -8,7 +8,7 @@ import { sliceCases } from "./slices";
 import { handOverCases } from "./hand-over";
 
 /** Every case, in the order of a run: cases with the same stack are next to each other. */
-const cases: readonly Case[] = [
+const allCases: readonly Case[] = [
   ...plainCases,
   ...doctorCases,
   ...handOverCases,
@@ -19,12 +19,12 @@ const cases: readonly Case[] = [
 ];
 
 /** Cases by their names; `all` is every one. */
-export function chosenCases(names: readonly string[]): readonly Case[] {
-  if (names.includes("all")) return cases;
-  const unknown = names.filter((name) => !cases.some(({ id }) => id === name));
+export function selectCases(names: readonly string[]): readonly Case[] {
+  if (names.includes("all")) return allCases;
+  const unknown = names.filter((name) => !allCases.some(({ id }) => id === name));
   if (unknown.length > 0)
     throw new Error(
-      `--cases: there is no case ${unknown.join(", ")}; give all, or some of ${cases.map(({ id }) => id).join(", ")}`,
+      `--cases: there is no case ${unknown.join(", ")}; give all, or some of ${allCases.map(({ id }) => id).join(", ")}`,
     );
-  return cases.filter(({ id }) => names.includes(id));
+  return allCases.filter(({ id }) => names.includes(id));
 }

@@ -1,21 +1,21 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { powerRangeOf, cardOf } from "../../../../components/recipe/facts/card";
-import { type Case, held, untried, wrong } from "../case";
+import { type Case, held, untried, wrong, outcomeOf } from "../case";
 import type { Shape } from "../shape";
-import type { Stand } from "../stand";
+import type { GpuLab } from "../gpu-lab";
 
 /** Watts by which the limit is lowered, with --may-change-the-card. */
-const lower = 50;
+const reductionW = 50;
 
 /** Power limits of the cards, from the driver or its stand-in. */
-function limits(stand: Stand): number[] {
-  if (stand.cards !== undefined) return stand.cards().map(({ powerW }) => powerW);
-  const card = cardOf(stand.gpus[0]!);
+function powerLimits(gpuLab: GpuLab): number[] {
+  if (gpuLab.cards !== undefined) return gpuLab.cards().map(({ powerW }) => powerW);
+  const card = cardOf(gpuLab.gpus[0]!);
   return [(card && powerRangeOf(card)?.max) ?? 300];
 }
 
-async function lastLine(stand: Stand): Promise<string> {
-  const { cluster, plan } = stand;
+async function lastLogLine(gpuLab: GpuLab): Promise<string> {
+  const { cluster, plan } = gpuLab;
   const pods = `/api/v1/namespaces/${plan.kubernetes.release.namespace}/pods`;
   const pod = (await cluster.all<V1Pod>(pods)).find(
     ({ metadata }) =>
@@ -30,66 +30,73 @@ async function lastLine(stand: Stand): Promise<string> {
 export const sameLimit = (id: string, title: string, shape: Shape = {}): Case => ({
   id,
   title,
-  run: async (stand, say) => {
-    const before = limits(stand);
-    const watts = before[0]!;
-    if (before.some((limit) => limit !== watts) || !Number.isInteger(watts))
-      return untried(`the cards' limits are ${before.join(", ")} W: not one whole number`);
+  run: async (gpuLab, say) => {
+    const limitsBefore = powerLimits(gpuLab);
+    const watts = limitsBefore[0]!;
+    if (limitsBefore.some((limit) => limit !== watts) || !Number.isInteger(watts))
+      return untried(`the cards' limits are ${limitsBefore.join(", ")} W: not one whole number`);
     if (
-      stand.cards?.().some(({ settings }) => settings["persistence_mode"] !== "Enabled") &&
-      !stand.mayChangeTheCard
+      gpuLab.cards?.().some(({ settings }) => settings["persistence_mode"] !== "Enabled") &&
+      !gpuLab.mayChangeTheCard
     )
       return untried(
         "persistence mode is off, and the program that sets a limit switches it on; --may-change-the-card allows this",
       );
-    const { seconds } = await stand.become({ ...shape, watts }, say);
-    const said = `${watts} W, update ${seconds.toFixed(1)} s: ${await lastLine(stand)}`;
-    return limits(stand).every((limit) => limit === watts) ? held(said) : wrong(said);
+    const { seconds } = await gpuLab.updateTo({ ...shape, watts }, say);
+    const observation = `${watts} W, update ${seconds.toFixed(1)} s: ${await lastLogLine(gpuLab)}`;
+    return outcomeOf(
+      powerLimits(gpuLab).every((limit) => limit === watts),
+      observation,
+    );
   },
 });
 
-const other: Case = {
+const otherLimit: Case = {
   id: "power-other",
-  title: `power limit, ${lower} W lower and back`,
-  run: async (stand, say) => {
-    if (stand.cards !== undefined && !stand.mayChangeTheCard)
+  title: `power limit, ${reductionW} W lower and back`,
+  run: async (gpuLab, say) => {
+    if (gpuLab.cards !== undefined && !gpuLab.mayChangeTheCard)
       return untried("this case changes the card; --may-change-the-card allows this");
-    const cards = stand.cards?.();
-    const watts = limits(stand)[0]!;
-    const wanted = Math.max(Math.ceil(cards?.[0]?.minPowerW ?? 0), watts - lower);
-    let seen: string;
-    let right: boolean;
+    const cards = gpuLab.cards?.();
+    const watts = powerLimits(gpuLab)[0]!;
+    const loweredWatts = Math.max(Math.ceil(cards?.[0]?.minPowerW ?? 0), watts - reductionW);
+    let logLine: string;
+    let isLowered: boolean;
     try {
-      await stand.become({ watts: wanted }, say);
-      seen = await lastLine(stand);
-      right = stand.cards === undefined || limits(stand).every((limit) => limit === wanted);
+      await gpuLab.updateTo({ watts: loweredWatts }, say);
+      logLine = await lastLogLine(gpuLab);
+      isLowered =
+        gpuLab.cards === undefined || powerLimits(gpuLab).every((limit) => limit === loweredWatts);
     } finally {
-      await stand.become({ watts }, say);
+      await gpuLab.updateTo({ watts }, say);
     }
-    const back = limits(stand).every((limit) => limit === watts);
-    return (right && back ? held : wrong)(
-      `${seen}; ${back ? "back at" : "NOT back at"} ${watts} W`,
+    const isRestored = powerLimits(gpuLab).every((limit) => limit === watts);
+    return outcomeOf(
+      isLowered && isRestored,
+      `${logLine}; ${isRestored ? "back at" : "NOT back at"} ${watts} W`,
     );
   },
 };
 
-const refused: Case = {
+const refusedLimit: Case = {
   id: "power-refused",
   title: "a power limit below what the card takes is refused at preview",
-  run: async (stand, say) => {
-    const card = cardOf(stand.gpus[0]!);
+  run: async (gpuLab, say) => {
+    const card = cardOf(gpuLab.gpus[0]!);
     const range = card && powerRangeOf(card);
     if (!range?.knownMin) return untried("the tables lack the card's smallest power limit");
-    const least = Math.floor(stand.cards?.()[0]?.minPowerW ?? range.min);
-    const said = await stand.refusal({ watts: least - 1 }, say);
-    const reason = /machines\.\S+\.powerLimit: .*?(?=; error:|$)/.exec(said)?.[0];
-    return reason === undefined ? wrong(said || `the preview takes ${least - 1} W`) : held(reason);
+    const minWatts = Math.floor(gpuLab.cards?.()[0]?.minPowerW ?? range.min);
+    const errors = await gpuLab.previewErrors({ watts: minWatts - 1 }, say);
+    const reason = /machines\.\S+\.powerLimit: .*?(?=; error:|$)/.exec(errors)?.[0];
+    return reason === undefined
+      ? wrong(errors || `the preview takes ${minWatts - 1} W`)
+      : held(reason);
   },
 };
 
 /** Effects of a power limit: the card's current one, one that it refuses, and a different one. */
 export const powerCases: readonly Case[] = [
   sameLimit("power", "power limit, set to what it is"),
-  refused,
-  other,
+  refusedLimit,
+  otherLimit,
 ];

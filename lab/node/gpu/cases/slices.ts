@@ -1,118 +1,140 @@
 import { type Case, podCase, held, untried, wrong, type Outcome } from "../case";
-import type { Ended, Pods } from "../pods";
-import type { Stand } from "../stand";
-import { computed, computing, inOneLine, oneUnit } from "./plain";
+import type { PodResult, Pods } from "../pods";
+import type { GpuLab } from "../gpu-lab";
+import { hasComputed, computeScript, inOneLine, oneUnit } from "./plain";
 
-const many = 4;
-const few = 2;
+const manySlices = 4;
+const fewSlices = 2;
 /** Seconds that a pod computes: longer than the update takes during which it must not be disturbed. */
-const long = 75;
-const published = 30;
+const computeSeconds = 75;
+/** Seconds within which the kubelet reports a changed number of slices. */
+const publishSeconds = 30;
 
-async function startAll(stand: Stand, pods: Pods, seconds: number): Promise<string[]> {
-  const { smokeTestImage: image, runtimeClass } = stand.plan.kubernetes;
-  const limits = oneUnit(stand);
-  const names = Array.from({ length: many * stand.count }, (_, index) => `slice-${index + 1}`);
+async function startPodPerSlice(gpuLab: GpuLab, pods: Pods, seconds: number): Promise<string[]> {
+  const { smokeTestImage: image, runtimeClass } = gpuLab.plan.kubernetes;
+  const limits = oneUnit(gpuLab);
+  const names = Array.from(
+    { length: manySlices * gpuLab.cardCount },
+    (_, index) => `slice-${index + 1}`,
+  );
   for (const name of names)
     await pods.start(name, {
       image,
       runtimeClass: runtimeClass.name,
       limits,
-      script: computing(seconds),
+      script: computeScript(seconds),
     });
   return names;
 }
 
 /** Number of rounds of each pod's computation; NaN on the stand-in of the driver, where pods only wait. */
-const rounds = (ended: readonly Ended[]): number[] =>
-  ended.map(({ said }) => Number(/(\d+) rounds/.exec(said)?.[1] ?? Number.NaN));
+const roundsOf = (results: readonly PodResult[]): number[] =>
+  results.map(({ output }) => Number(/(\d+) rounds/.exec(output)?.[1] ?? Number.NaN));
 
-function judged(stand: Stand, all: readonly Ended[], said: string): Outcome {
-  const lost = all.filter(({ phase }) => phase !== "Succeeded");
-  if (lost.length > 0)
+/** Whether all pods succeeded and computed, which the stand-in of the driver cannot. */
+function outcomeOfPods(
+  gpuLab: GpuLab,
+  results: readonly PodResult[],
+  observation: string,
+): Outcome {
+  const failedPods = results.filter(({ phase }) => phase !== "Succeeded");
+  if (failedPods.length > 0)
     return wrong(
-      `${said}; ${lost.map((one) => `${one.phase}: ${inOneLine(one.said)}`).join("; ")}`,
+      `${observation}; ${failedPods.map(({ phase, output }) => `${phase}: ${inOneLine(output)}`).join("; ")}`,
     );
-  if (all.every(({ said: text }) => computed(text))) {
-    const counts = rounds(all);
-    return held(`${said}; ${Math.min(...counts)} to ${Math.max(...counts)} rounds each`);
+  if (results.every(({ output }) => hasComputed(output))) {
+    const counts = roundsOf(results);
+    return held(`${observation}; ${Math.min(...counts)} to ${Math.max(...counts)} rounds each`);
   }
-  return stand.cards === undefined
-    ? held(`${said}; nothing was computed, there is no card`)
-    : wrong(`${said}; not computed`);
+  return gpuLab.cards === undefined
+    ? held(`${observation}; nothing was computed, there is no card`)
+    : wrong(`${observation}; not computed`);
 }
 
-const more = podCase(
+const moreSlices = podCase(
   "slices-more",
-  `time slicing 1 → ${many}, every slice used at once`,
-  { slices: many },
-  async ({ stand, pods, seconds }) => {
-    const wanted = many * stand.count;
-    if (!(await stand.until(published, async () => (await stand.units()) === wanted)))
-      return wrong(`${await stand.units()} units, ${wanted} wanted`);
-    const names = await startAll(stand, pods, 10);
-    const all = await Promise.all(names.map((name) => pods.ended(name, 90)));
-    return judged(
-      stand,
-      all,
-      `${wanted} units, update ${seconds.toFixed(1)} s; ${wanted} pods at once`,
+  `time slicing 1 → ${manySlices}, every slice used at once`,
+  { slices: manySlices },
+  async ({ gpuLab, pods, seconds }) => {
+    const expectedUnits = manySlices * gpuLab.cardCount;
+    const areAllOffered = await gpuLab.waitFor(
+      publishSeconds,
+      async () => (await gpuLab.offeredUnits()) === expectedUnits,
+    );
+    if (!areAllOffered) return wrong(`${await gpuLab.offeredUnits()} units, not ${expectedUnits}`);
+    const names = await startPodPerSlice(gpuLab, pods, 10);
+    const results = await Promise.all(names.map((name) => pods.waitForEnd(name, 90)));
+    return outcomeOfPods(
+      gpuLab,
+      results,
+      `${expectedUnits} units, update ${seconds.toFixed(1)} s; ${expectedUnits} pods at once`,
     );
   },
 );
 
-const fewer = podCase(
+const fewerSlices = podCase(
   "slices-fewer",
-  `time slicing ${many} → ${few} while every slice is used: no pod is evicted`,
-  { slices: many },
-  async ({ stand, pods, say }) => {
-    await stand.until(published, async () => (await stand.units()) === many * stand.count);
-    const names = await startAll(stand, pods, long);
-    const running = async (): Promise<boolean> =>
-      (await Promise.all(names.map((name) => pods.look(name)))).every(
+  `time slicing ${manySlices} → ${fewSlices} while every slice is used: no pod is evicted`,
+  { slices: manySlices },
+  async ({ gpuLab, pods, say }) => {
+    await gpuLab.waitFor(
+      publishSeconds,
+      async () => (await gpuLab.offeredUnits()) === manySlices * gpuLab.cardCount,
+    );
+    const names = await startPodPerSlice(gpuLab, pods, computeSeconds);
+    const areAllRunning = async (): Promise<boolean> =>
+      (await Promise.all(names.map((name) => pods.read(name)))).every(
         ({ phase }) => phase === "Running",
       );
-    if (!(await stand.until(60, running))) {
-      const all = await Promise.all(names.map((name) => pods.look(name)));
-      return stand.cards === undefined && all.every(({ phase }) => phase === "Succeeded")
-        ? untried("programs of the stand-in end at once, so no slice is in use meanwhile")
-        : wrong(
-            `not all pods run at once: ${all.map(({ phase, said }) => `${phase} ${inOneLine(said)}`).join("; ")}`,
-          );
+    if (!(await gpuLab.waitFor(60, areAllRunning))) {
+      const currentPods = await Promise.all(names.map((name) => pods.read(name)));
+      if (gpuLab.cards === undefined && currentPods.every(({ phase }) => phase === "Succeeded"))
+        return untried("programs of the stand-in end at once, so no slice is in use meanwhile");
+      const states = currentPods.map(({ phase, output }) => `${phase} ${inOneLine(output)}`);
+      return wrong(`not all pods run at once: ${states.join("; ")}`);
     }
-    const before = await Promise.all(names.map((name) => pods.look(name)));
-    const { seconds, warnings } = await stand.become({ slices: few }, say);
-    const updated = Date.now();
-    const untested = warnings.find((line) => line.includes("machines.gpu"));
-    await stand.until(published, async () => (await stand.units()) === few * stand.count);
-    const units = await stand.units();
-    const all = await Promise.all(names.map((name) => pods.ended(name, long + 30)));
-    const same = all.every(({ uid }, index) => uid === before[index]!.uid);
-    const outlasted = all.some(({ finishedAt = 0 }) => finishedAt > updated);
-    const said = `${units} units, update ${seconds.toFixed(1)} s${untested === undefined ? "" : ", which warns that it could not test"}`;
-    if (!same || !outlasted)
+    const podsBefore = await Promise.all(names.map((name) => pods.read(name)));
+    const { seconds, warnings } = await gpuLab.updateTo({ slices: fewSlices }, say);
+    const updateEnd = Date.now();
+    const untestedWarning = warnings.find((line) => line.includes("machines.gpu"));
+    await gpuLab.waitFor(
+      publishSeconds,
+      async () => (await gpuLab.offeredUnits()) === fewSlices * gpuLab.cardCount,
+    );
+    const units = await gpuLab.offeredUnits();
+    const results = await Promise.all(
+      names.map((name) => pods.waitForEnd(name, computeSeconds + 30)),
+    );
+    const areSamePods = results.every(({ uid }, index) => uid === podsBefore[index]!.uid);
+    const outlastedUpdate = results.some(({ finishedAt = 0 }) => finishedAt > updateEnd);
+    const observation = `${units} units, update ${seconds.toFixed(1)} s${untestedWarning === undefined ? "" : ", which warns that it could not test"}`;
+    if (!areSamePods || !outlastedUpdate)
       return wrong(
-        `${said}; ${same ? "the pods ended before the update did" : "pods were replaced"}`,
+        `${observation}; ${areSamePods ? "the pods ended before the update did" : "pods were replaced"}`,
       );
-    return units === few * stand.count
-      ? judged(stand, all, `${said}; all ${names.length} pods went on`)
-      : wrong(said);
+    return units === fewSlices * gpuLab.cardCount
+      ? outcomeOfPods(gpuLab, results, `${observation}; all ${names.length} pods went on`)
+      : wrong(observation);
   },
 );
 
-const two = podCase(
+const twoSlicesRequest = podCase(
   "slices-two",
   "a request for two slices is refused",
-  { slices: many },
-  async ({ stand, pods }) => {
-    const { images, resourceName } = stand.plan.kubernetes;
-    await stand.until(published, async () => (await stand.units()) === many * stand.count);
+  { slices: manySlices },
+  async ({ gpuLab, pods }) => {
+    const { images, resourceName } = gpuLab.plan.kubernetes;
+    await gpuLab.waitFor(
+      publishSeconds,
+      async () => (await gpuLab.offeredUnits()) === manySlices * gpuLab.cardCount,
+    );
     const pod = { image: images.powerLimit, limits: { [resourceName]: "2" }, script: "true" };
-    const { phase, said } = await pods.run("two-slices", pod);
-    return phase === "Failed" && /UnexpectedAdmissionError/.test(said)
-      ? held(inOneLine(said))
-      : wrong(`${phase}: ${inOneLine(said)}`);
+    const { phase, output } = await pods.run("two-slices", pod);
+    return phase === "Failed" && /UnexpectedAdmissionError/.test(output)
+      ? held(inOneLine(output))
+      : wrong(`${phase}: ${inOneLine(output)}`);
   },
 );
 
 /** Cases of time slicing: more slices, a request for two of them, fewer while all are used. */
-export const sliceCases: readonly Case[] = [more, two, fewer];
+export const sliceCases: readonly Case[] = [moreSlices, twoSlicesRequest, fewerSlices];

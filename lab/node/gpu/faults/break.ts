@@ -1,50 +1,50 @@
 import type { KubernetesObject } from "../../../kubernetes/cluster";
 import { until } from "../../../until";
-import type { Stand } from "../stand";
+import type { GpuLab } from "../gpu-lab";
 
 /** Undoes a fault. */
 type Undo = () => Promise<void>;
 
 /** Makes a fault in a healthy cluster with a real node, and gives its undo. */
-export type Make = (scene: Stand) => Promise<Undo>;
+export type MakeFault = (gpuLab: GpuLab) => Promise<Undo>;
 
-const applied = { fieldManager: "talos-gpu-cases", force: true };
+const applyOptions = { fieldManager: "talos-gpu-cases", force: true };
 
 /** An object without the fields that the API server adds. */
-function asMade(object: KubernetesObject): KubernetesObject {
-  const { status: _s, metadata = {}, ...rest } = object;
+function withoutServerFields(object: KubernetesObject): KubernetesObject {
+  const { status: _status, metadata = {}, ...rest } = object;
   const {
     uid: _u,
     resourceVersion: _r,
     generation: _g,
     managedFields: _m,
     creationTimestamp: _c,
-    ...said
+    ...ownMetadata
   } = metadata;
-  return { ...rest, metadata: said };
+  return { ...rest, metadata: ownMetadata };
 }
 
 /** Deletes an object; the undo restores it. */
-export async function taken(scene: Stand, object: KubernetesObject): Promise<Undo> {
-  const { cluster, signal } = scene;
-  const saved = asMade(await cluster.get(object));
+export async function deleteObject(gpuLab: GpuLab, object: KubernetesObject): Promise<Undo> {
+  const { cluster, signal } = gpuLab;
+  const saved = withoutServerFields(await cluster.get(object));
   await cluster.delete(object);
   return async () => {
     await until({ seconds: 30, signal }, () => cluster.isGone(object), Boolean);
-    await cluster.apply(saved, applied);
+    await cluster.apply(saved, applyOptions);
   };
 }
 
 /** Replaces an object by a different one. */
-export async function replaced(
-  scene: Stand,
+export async function replaceObject(
+  gpuLab: GpuLab,
   object: KubernetesObject,
-  other: KubernetesObject,
+  replacement: KubernetesObject,
 ): Promise<Undo> {
-  const { cluster, signal } = scene;
-  const undo = await taken(scene, object);
+  const { cluster, signal } = gpuLab;
+  const undo = await deleteObject(gpuLab, object);
   await until({ seconds: 30, signal }, () => cluster.isGone(object), Boolean);
-  await cluster.apply(other, applied);
+  await cluster.apply(replacement, applyOptions);
   return async () => {
     await cluster.delete(object);
     await undo();
@@ -52,14 +52,14 @@ export async function replaced(
 }
 
 /** The DaemonSet of the device plugin. */
-export const plugin = ({ plan }: Stand): KubernetesObject => ({
+export const pluginDaemonSet = ({ plan }: GpuLab): KubernetesObject => ({
   apiVersion: "apps/v1",
   kind: "DaemonSet",
   metadata: { namespace: plan.kubernetes.release.namespace, name: "nvidia-device-plugin" },
 });
 
 /** Deletes the pods of the device plugin, which Kubernetes then starts again. */
-function restarted({ plan, cluster }: Stand): Promise<void> {
+function restartPlugin({ plan, cluster }: GpuLab): Promise<void> {
   const { namespace } = plan.kubernetes.release;
   const selector = "labelSelector=app.kubernetes.io/name%3Dnvidia-device-plugin";
   return cluster.remove(`/api/v1/namespaces/${namespace}/pods?${selector}`);
@@ -67,13 +67,13 @@ function restarted({ plan, cluster }: Stand): Promise<void> {
 
 /** A fault after which the plugin's pods are restarted, also after the undo. */
 export const withRestart =
-  (make: Make): Make =>
-  async (scene) => {
-    const undo = await make(scene);
-    await restarted(scene);
+  (make: MakeFault): MakeFault =>
+  async (gpuLab) => {
+    const undo = await make(gpuLab);
+    await restartPlugin(gpuLab);
     return async () => {
       await undo();
-      await restarted(scene);
+      await restartPlugin(gpuLab);
     };
   };
 
@@ -83,16 +83,16 @@ interface Container {
 }
 
 /** Changes all containers of the plugin's pods, since only the chart knows which of them runs the plugin. */
-export const containers = (change: (container: Container) => Container): Make =>
-  withRestart(async (scene) => {
-    const { cluster } = scene;
-    const path = await cluster.path(plugin(scene));
-    const { spec } = asMade(await cluster.get(plugin(scene)));
-    const { containers: kept } = spec.template.spec as { containers: Container[] };
-    const set = (all: Container[]): Promise<void> =>
-      cluster.patch(path, { spec: { template: { spec: { containers: all } } } });
-    await set(kept.map(change));
-    return () => set(kept);
+export const changeContainers = (change: (container: Container) => Container): MakeFault =>
+  withRestart(async (gpuLab) => {
+    const { cluster } = gpuLab;
+    const path = await cluster.path(pluginDaemonSet(gpuLab));
+    const { spec } = withoutServerFields(await cluster.get(pluginDaemonSet(gpuLab)));
+    const { containers: originalContainers } = spec.template.spec as { containers: Container[] };
+    const setContainers = (podContainers: Container[]): Promise<void> =>
+      cluster.patch(path, { spec: { template: { spec: { containers: podContainers } } } });
+    await setContainers(originalContainers.map(change));
+    return () => setContainers(originalContainers);
   });
 
 /** A container's variables with one of them set. */
@@ -105,13 +105,13 @@ export const withVariable = (
   { name, value },
 ];
 
-/** Changes files of the node with the script `away`. `back` restores them, also if `away` fails. */
-export const inNode =
-  (away: string, back: string): Make =>
-  async (scene) => {
-    const undo = async (): Promise<void> => void (await scene.onNode(back));
+/** Changes files of the node with `breakScript`. `restoreScript` restores them, also if `breakScript` fails. */
+export const changeNodeFiles =
+  (breakScript: string, restoreScript: string): MakeFault =>
+  async (gpuLab) => {
+    const undo = async (): Promise<void> => void (await gpuLab.onNode(restoreScript));
     try {
-      await scene.onNode(away);
+      await gpuLab.onNode(breakScript);
     } catch (error) {
       await undo();
       throw error;
@@ -120,11 +120,11 @@ export const inNode =
   };
 
 /** Removes a label from the node; the undo restores it with its earlier owner. */
-export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
-  const { cluster, node } = scene;
+export async function removeLabel(gpuLab: GpuLab, label: string): Promise<Undo> {
+  const { cluster, node } = gpuLab;
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };
   const { metadata = {} } = await cluster.get(object);
-  const fields = (metadata.managedFields ?? []) as Managed[];
+  const fields = (metadata.managedFields ?? []) as ManagedFields[];
   const owner = fields.find(
     ({ operation, fieldsV1 }) => operation === "Apply" && `f:${label}` in labelsOf(fieldsV1),
   );
@@ -134,21 +134,25 @@ export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
     if (owner === undefined)
       return cluster.patch(path, { metadata: { labels: { [label]: metadata.labels![label] } } });
     const { "f:annotations": annotations = {} } = owner.fieldsV1["f:metadata"] ?? {};
-    const of = (names: object, values: Record<string, string> = {}): Record<string, string> =>
+    const valuesOfFields = (
+      names: object,
+      values: Record<string, string> = {},
+    ): Record<string, string> =>
       Object.fromEntries(Object.entries(values).filter(([name]) => `f:${name}` in names));
-    const own = {
-      labels: of(labelsOf(owner.fieldsV1), metadata.labels),
-      annotations: of(annotations, metadata.annotations),
+    const ownedMetadata = {
+      labels: valuesOfFields(labelsOf(owner.fieldsV1), metadata.labels),
+      annotations: valuesOfFields(annotations, metadata.annotations),
     };
-    const again = { ...object, metadata: { ...object.metadata, ...own } };
-    await cluster.apply(again, { ...applied, fieldManager: owner.manager });
+    const restored = { ...object, metadata: { ...object.metadata, ...ownedMetadata } };
+    await cluster.apply(restored, { ...applyOptions, fieldManager: owner.manager });
   };
 }
 
-interface Managed {
+interface ManagedFields {
   manager: string;
   operation: string;
   fieldsV1: { "f:metadata"?: { "f:labels"?: object; "f:annotations"?: object } };
 }
 
-const labelsOf = (fields: Managed["fieldsV1"]): object => fields["f:metadata"]?.["f:labels"] ?? {};
+const labelsOf = (fields: ManagedFields["fieldsV1"]): object =>
+  fields["f:metadata"]?.["f:labels"] ?? {};

@@ -2,105 +2,119 @@ import type { DoctorReport } from "../../../../cli/doctor/report";
 import { inOneLine } from "../../../../components/diagnosis";
 import { held, type Outcome, untried, wrong } from "../case";
 import { until } from "../../../until";
-import type { Stand } from "../stand";
+import type { GpuLab } from "../gpu-lab";
 import type { Fault } from "./table";
 
-/**
- * Seconds within which a fault must show, and within which the cluster must recover: the kubelet reports a change at
- * its next sync.
- */
-const shows = 60;
-const heals = 120;
+/** Seconds within which the doctor must report a fault. The kubelet reports a change at its next sync. */
+const reportSeconds = 60;
+/** Seconds within which the cluster must recover. */
+const recoverySeconds = 120;
 
-/**
- * Milliseconds between two reads of Kubernetes; until the first read of the machines; between two reads of the
- * machines.
- */
-const betweenLooks = 1_000;
-const [soon, wholeEvery] = [1_000, 5_000];
+/** Milliseconds between two reads of Kubernetes. */
+const kubernetesInterval = 1_000;
+/** Milliseconds until the first read of the machines. */
+const firstMachineRead = 1_000;
+/** Milliseconds between two reads of the machines. */
+const machineInterval = 5_000;
 
 /** Repeats the doctor until it finds nothing, and gives the last report. */
-export const healthy = (scene: Stand): Promise<DoctorReport> =>
-  look(scene, heals, ({ status }) => status === 0);
+export const waitUntilHealthy = (gpuLab: GpuLab): Promise<DoctorReport> =>
+  repeatDoctor(gpuLab, recoverySeconds, ({ status }) => status === 0);
 
 /**
  * Makes a fault in a healthy cluster and waits until the doctor names it. Then undoes the fault and waits until the
  * doctor finds nothing.
  */
-export async function judge(scene: Stand, fault: Fault): Promise<Outcome> {
-  const before = await healthy(scene);
-  if (before.status !== 0) return wrong(`the cluster is not healthy before; ${told(before)}`);
-  const undo = await fault.make(scene);
+export async function tryFault(gpuLab: GpuLab, fault: Fault): Promise<Outcome> {
+  const before = await waitUntilHealthy(gpuLab);
+  if (before.status !== 0) return wrong(`the cluster is not healthy before; ${summaryOf(before)}`);
+  const undo = await fault.make(gpuLab);
   let report: DoctorReport;
-  let putRight: boolean;
+  let wasRepaired: boolean;
   try {
-    report = await look(scene, shows, (each) => lacks(fault, each).length === 0);
-    putRight =
+    report = await repeatDoctor(
+      gpuLab,
+      reportSeconds,
+      (currentReport) => problemsOfReport(fault, currentReport).length === 0,
+    );
+    wasRepaired =
       report.status === 0 &&
-      fault.backIf !== undefined &&
-      (await scene.onNode(fault.backIf.prints)) !== "";
+      fault.repairedIf !== undefined &&
+      (await gpuLab.onNode(fault.repairedIf.command)) !== "";
   } finally {
     await undo();
   }
-  const after = await healthy(scene);
-  if (putRight && after.status === 0) return untried(fault.backIf!.why);
+  const after = await waitUntilHealthy(gpuLab);
+  if (wasRepaired && after.status === 0) return untried(fault.repairedIf!.reason);
   const problems = [
     ...(report.status === 1 ? [] : [`exit ${report.status}`]),
-    ...lacks(fault, report),
-    ...(after.status === 0 ? [] : [`not healthy again: ${told(after)}`]),
+    ...problemsOfReport(fault, report),
+    ...(after.status === 0 ? [] : [`not healthy again: ${summaryOf(after)}`]),
   ];
-  return problems.length === 0 ? held(told(report)) : wrong([...problems, told(report)].join("; "));
+  return problems.length === 0
+    ? held(summaryOf(report))
+    : wrong([...problems, summaryOf(report)].join("; "));
 }
 
-/** Missing and superfluous parts of the doctor's report about a fault. */
-export function lacks(
-  { unlike, known = [], also = [] }: Fault,
+/** What the doctor's report about a fault lacks, and the wrong causes that it names. */
+export function problemsOfReport(
+  { differences: expectedDifferences, causes = [], allowedCauses = [] }: Fault,
   { differences, findings }: Pick<DoctorReport, "differences" | "findings">,
 ): string[] {
-  const lines = differences.map((each) => [inOneLine(each), ...(each.lastWords ?? [])].join(" | "));
-  const causes = findings.map(({ fix }) => fix as string);
+  const lines = differences.map((difference) =>
+    [inOneLine(difference), ...(difference.lastWords ?? [])].join(" | "),
+  );
+  const reportedCauses = findings.map(({ fix }) => fix as string);
   return [
-    ...unlike
-      .filter((line) => !lines.some((each) => line.test(each)))
-      .map((line) => `nothing says ${String(line)}`),
-    ...known.filter((cause) => !causes.includes(cause)).map((cause) => `does not name ${cause}`),
+    ...expectedDifferences
+      .filter((pattern) => !lines.some((line) => pattern.test(line)))
+      .map((pattern) => `nothing says ${String(pattern)}`),
     ...causes
-      .filter((cause) => !known.includes(cause) && !also.includes(cause))
+      .filter((cause) => !reportedCauses.includes(cause))
+      .map((cause) => `does not name ${cause}`),
+    ...reportedCauses
+      .filter((cause) => !causes.includes(cause) && !allowedCauses.includes(cause))
       .map((cause) => `reports ${cause}, which is not the cause`),
   ];
 }
 
 /** The doctor's report, the known cause first. */
-export function told({ status, differences, findings, unseen }: DoctorReport): string {
+export function summaryOf({ status, differences, findings, unseen }: DoctorReport): string {
   const lines = [
     ...findings.map(({ fix, symptom }) => `known (${fix}): ${symptom}`),
-    ...differences.map((one) => [inOneLine(one), ...(one.lastWords ?? []).slice(0, 2)].join(" | ")),
+    ...differences.map((difference) =>
+      [inOneLine(difference), ...(difference.lastWords ?? []).slice(0, 2)].join(" | "),
+    ),
     ...unseen,
   ];
   if (lines.length === 0) return `nothing found, exit ${status}`;
-  const most = 3;
-  const rest = lines.length > most ? ` (and ${lines.length - most} more)` : "";
-  return `exit ${status}: ${lines.slice(0, most).join("; ").replace(/\s+/g, " ").slice(0, 700)}${rest}`;
+  const maxLines = 3;
+  const rest = lines.length > maxLines ? ` (and ${lines.length - maxLines} more)` : "";
+  return `exit ${status}: ${lines.slice(0, maxLines).join("; ").replace(/\s+/g, " ").slice(0, 700)}${rest}`;
 }
 
 /**
- * Repeats the doctor until its report is as wanted. Reading the machines is slow, so it reads them only in three
- * cases: soon after the start, at intervals, and once Kubernetes alone gives the wanted report. Only machines report
+ * Repeats the doctor until its report is as expected. Reading the machines is slow, so it reads them only in three
+ * cases: soon after the start, at intervals, and once Kubernetes alone gives the expected report. Only machines report
  * some faults.
  */
-async function look(
-  scene: Stand,
+async function repeatDoctor(
+  gpuLab: GpuLab,
   seconds: number,
-  wanted: (report: DoctorReport) => boolean,
+  isExpected: (report: DoctorReport) => boolean,
 ): Promise<DoctorReport> {
   let report: DoctorReport | undefined;
-  let due = performance.now() + soon;
-  const again = async (): Promise<boolean> => {
-    if (!wanted(await scene.doctor({ ofMachines: false })) && performance.now() < due) return false;
-    report = await scene.doctor({ ofMachines: true });
-    due = performance.now() + wholeEvery;
-    return wanted(report);
+  let machinesDueAt = performance.now() + firstMachineRead;
+  const runDoctor = async (): Promise<boolean> => {
+    if (
+      !isExpected(await gpuLab.doctor({ readMachines: false })) &&
+      performance.now() < machinesDueAt
+    )
+      return false;
+    report = await gpuLab.doctor({ readMachines: true });
+    machinesDueAt = performance.now() + machineInterval;
+    return isExpected(report);
   };
-  await until({ seconds, every: betweenLooks, signal: scene.signal }, again, Boolean);
-  return report ?? scene.doctor({ ofMachines: true });
+  await until({ seconds, every: kubernetesInterval, signal: gpuLab.signal }, runDoctor, Boolean);
+  return report ?? gpuLab.doctor({ readMachines: true });
 }

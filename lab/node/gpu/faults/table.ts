@@ -6,35 +6,35 @@ import { parse } from "yaml";
 import type { KubernetesObject } from "../../../kubernetes/cluster";
 import { until } from "../../../until";
 import {
-  containers,
-  inNode,
-  type Make,
-  plugin,
-  replaced,
-  taken,
-  unlabelled,
+  changeContainers,
+  changeNodeFiles,
+  type MakeFault,
+  pluginDaemonSet,
+  replaceObject,
+  deleteObject,
+  removeLabel,
   withRestart,
   withVariable,
 } from "./break";
-import type { Stand } from "../stand";
+import type { GpuLab } from "../gpu-lab";
 
 /** Faults: a user's action on a healthy cluster or a part that breaks, and the report that the doctor must give. */
 export interface Fault {
   /** Name for `--cases`, after `fault-`. */
   id: string;
   title: string;
-  make: Make;
+  make: MakeFault;
   /**
    * Expected differences from the plan, as patterns of lines; the report may have more. Each includes the last words of
    * a container that ended.
    */
-  unlike: readonly RegExp[];
+  differences: readonly RegExp[];
   /** Known causes that it names, by the fix. */
-  known?: readonly string[];
+  causes?: readonly string[];
   /** Command on the node that prints something if another program has repaired the fault; absent if none can. */
-  backIf?: { prints: string; why: string };
+  repairedIf?: { command: string; reason: string };
   /** Further known causes that it may name, depending on the cluster. */
-  also?: readonly string[];
+  allowedCauses?: readonly string[];
 }
 
 const runtimeClass: KubernetesObject = {
@@ -43,54 +43,54 @@ const runtimeClass: KubernetesObject = {
   metadata: { name: "nvidia" },
 };
 
-const driver = "/usr/local/lib";
-const containerd = "/etc/containerd/config.toml";
+const driverFolder = "/usr/local/lib";
+const containerdConfig = "/etc/containerd/config.toml";
 
 /** Ends containerd, which the node starts again with the present configuration. */
-const endContainerd =
+const killContainerd =
   'for p in /proc/[0-9]*; do [ "$(cat $p/comm)" = containerd ] && kill ${p#/proc/}; done; true';
 
 /** Functions that make the faults, by name. */
-const makers: Record<string, Make> = {
-  "plugin-deleted": (scene) => taken(scene, plugin(scene)),
-  taint: async (scene) => {
-    const path = `/api/v1/nodes/${scene.node}`;
-    await scene.cluster.patch(path, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } });
-    return () => scene.cluster.patch(path, { spec: { taints: null } });
+const makers: Record<string, MakeFault> = {
+  "plugin-deleted": (gpuLab) => deleteObject(gpuLab, pluginDaemonSet(gpuLab)),
+  taint: async (gpuLab) => {
+    const path = `/api/v1/nodes/${gpuLab.node}`;
+    await gpuLab.cluster.patch(path, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } });
+    return () => gpuLab.cluster.patch(path, { spec: { taints: null } });
   },
-  staged: async (scene) => {
-    await patchMachine(scene, "staged", "8");
+  staged: async (gpuLab) => {
+    await patchMachine(gpuLab, "staged", "8");
     return async () => {
       // A patch starts from the active configuration, so the staged one is applied first.
-      await patchMachine(scene, "no-reboot", "8");
-      await patchMachine(scene, "no-reboot", { $patch: "delete" });
+      await patchMachine(gpuLab, "no-reboot", "8");
+      await patchMachine(gpuLab, "no-reboot", { $patch: "delete" });
     };
   },
-  label: (scene) => unlabelled(scene, "nvidia.com/gpu.present"),
-  "runtime-class": withRestart((scene) => taken(scene, runtimeClass)),
-  "other-handler": withRestart((scene) =>
-    replaced(scene, runtimeClass, { ...runtimeClass, handler: "nvidia-not-there" }),
+  label: (gpuLab) => removeLabel(gpuLab, "nvidia.com/gpu.present"),
+  "runtime-class": withRestart((gpuLab) => deleteObject(gpuLab, runtimeClass)),
+  "other-handler": withRestart((gpuLab) =>
+    replaceObject(gpuLab, runtimeClass, { ...runtimeClass, handler: "nvidia-not-there" }),
   ),
   "card-gone": withRestart(
-    inNode(
+    changeNodeFiles(
       "mkdir /dev/away; mv /dev/nvidia[0-9]* /dev/nvidiactl /dev/away/",
       "mv /dev/away/* /dev/; rm -r /dev/away",
     ),
   ),
-  "plugin-crashing": containers((each) => ({
-    ...each,
-    env: withVariable(each, "DEVICE_LIST_STRATEGY", "by-post"),
+  "plugin-crashing": changeContainers((container) => ({
+    ...container,
+    env: withVariable(container, "DEVICE_LIST_STRATEGY", "by-post"),
   })),
-  handler: withRestart(async (scene) => {
+  handler: withRestart(async (gpuLab) => {
     const undo = async (): Promise<void> => {
-      await scene.onNode(`mv /run/kept.toml ${containerd}; ${endContainerd}`);
-      await hasRuntime(scene, true);
+      await gpuLab.onNode(`mv /run/kept.toml ${containerdConfig}; ${killContainerd}`);
+      await waitForRuntime(gpuLab, true);
     };
-    await scene.onNode(
-      `cp ${containerd} /run/kept.toml; sed -i 's/runtimes\\.nvidia\\([].]\\)/runtimes.away\\1/' ${containerd}; ${endContainerd}`,
+    await gpuLab.onNode(
+      `cp ${containerdConfig} /run/kept.toml; sed -i 's/runtimes\\.nvidia\\([].]\\)/runtimes.away\\1/' ${containerdConfig}; ${killContainerd}`,
     );
     try {
-      await hasRuntime(scene, false);
+      await waitForRuntime(gpuLab, false);
     } catch (error) {
       await undo();
       throw error;
@@ -98,15 +98,15 @@ const makers: Record<string, Make> = {
     return undo;
   }),
   nvml: withRestart(
-    inNode(
-      `mkdir ${driver}/away; mv ${driver}/libnvidia-ml.so* ${driver}/away/; ldconfig`,
-      `mv ${driver}/away/* ${driver}/; rm -r ${driver}/away; ldconfig`,
+    changeNodeFiles(
+      `mkdir ${driverFolder}/away; mv ${driverFolder}/libnvidia-ml.so* ${driverFolder}/away/; ldconfig`,
+      `mv ${driverFolder}/away/* ${driverFolder}/; rm -r ${driverFolder}/away; ldconfig`,
     ),
   ),
   // The chart mounts the driver's root if nvidiaDriverRoot names one. A release with a default root loses both.
-  "driver-root": containers(({ volumeMounts = [], ...each }) => ({
-    ...each,
-    env: withVariable(each, "DEVICE_LIST_STRATEGY", "cdi-cri").filter(
+  "driver-root": changeContainers(({ volumeMounts = [], ...container }) => ({
+    ...container,
+    env: withVariable(container, "DEVICE_LIST_STRATEGY", "cdi-cri").filter(
       ({ name }) => name !== "NVIDIA_DRIVER_ROOT",
     ),
     volumeMounts: volumeMounts.filter(({ mountPath }) => mountPath !== "/driver-root"),
@@ -117,26 +117,26 @@ const makers: Record<string, Make> = {
 export const faults: readonly Fault[] = (
   parse(readFileSync(path.join(__dirname, "faults.yaml"), "utf8")) as (Omit<
     Fault,
-    "make" | "unlike"
+    "make" | "differences"
   > & {
-    unlike: string[];
+    differences: string[];
   })[]
-).map(({ unlike, ...fault }) => ({
+).map(({ differences, ...fault }) => ({
   ...fault,
-  unlike: unlike.map((pattern) => new RegExp(pattern)),
+  differences: differences.map((pattern) => new RegExp(pattern)),
   make: makers[fault.id]!,
 }));
 
 async function patchMachine(
-  { talos, plan, node }: Stand,
+  { talos, plan, node }: GpuLab,
   mode: string,
   value: unknown,
 ): Promise<void> {
   const { address } = plan.machines.find(({ name }) => name === node)!;
   const change = JSON.stringify({ machine: { sysctls: { "vm.nr_hugepages": value } } });
-  const where = ["--talosconfig", talos.talosconfig, "--nodes", address];
+  const connection = ["--talosconfig", talos.talosconfig, "--nodes", address];
   await promisify(execFile)(talos.talosctl, [
-    ...where,
+    ...connection,
     "patch",
     "machineconfig",
     "--mode",
@@ -146,11 +146,12 @@ async function patchMachine(
   ]);
 }
 
-async function hasRuntime({ cluster, node, signal }: Stand, wanted: boolean): Promise<void> {
-  const asked = async (): Promise<boolean> => {
+/** Waits until the kubelet reports the runtime `nvidia` (`expected`), or no longer reports it. */
+async function waitForRuntime({ cluster, node, signal }: GpuLab, expected: boolean): Promise<void> {
+  const isAsExpected = async (): Promise<boolean> => {
     const handlers = (await cluster.nodes())[node]?.status?.runtimeHandlers ?? [];
-    return handlers.some(({ name }) => name === "nvidia") === wanted;
+    return handlers.some(({ name }) => name === "nvidia") === expected;
   };
-  if (!(await until({ seconds: 60, signal }, asked, Boolean)).holds)
-    throw new Error(`handler: nvidia is ${wanted ? "not there" : "still there"}`);
+  if (!(await until({ seconds: 60, signal }, isAsExpected, Boolean)).holds)
+    throw new Error(`handler: nvidia is ${expected ? "not there" : "still there"}`);
 }

@@ -17,7 +17,7 @@ import type { Card } from "./card";
 import { nodeName, stackOf, type Shape } from "./shape";
 
 /** Milliseconds within which the calls of one inspection must end. */
-const oneLook = 20_000;
+const inspectionLimit = 20_000;
 
 /** The stack of a shape, with the lab's settings. */
 export function configurationOf(
@@ -33,12 +33,12 @@ export function configurationOf(
 }
 
 /** A lab with a real node, and the operations of cases on it. */
-export class Stand {
+export class GpuLab {
   readonly node = nodeName;
   private shape: Shape | undefined;
 
   constructor(
-    readonly lab: RunningLab,
+    readonly runningLab: RunningLab,
     readonly gpus: readonly GpuSpec[],
     /** The cards of this computer; undefined with the stand-in of the driver. */
     readonly cards: (() => Card[]) | undefined,
@@ -46,50 +46,50 @@ export class Stand {
   ) {}
 
   get signal(): AbortSignal {
-    return this.lab.session.signal;
+    return this.runningLab.session.signal;
   }
 
   get plan(): Plan {
-    return planCluster(this.lab.spec);
+    return planCluster(this.runningLab.spec);
   }
 
   get cluster(): Cluster {
-    return this.lab.kubernetes;
+    return this.runningLab.kubernetes;
   }
 
   get talos(): { talosctl: string; talosconfig: string } {
-    const { tools, session } = this.lab;
+    const { tools, session } = this.runningLab;
     return { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig") };
   }
 
   /** The report of `talos-gpu doctor --stack`. Reading the machines takes most of its time: one process per call. */
-  doctor({ ofMachines }: { ofMachines: boolean }): Promise<DoctorReport> {
-    const machines = ofMachines
-      ? { machines: { ...this.talos, secrets: [], patience: oneLook } }
+  doctor({ readMachines }: { readMachines: boolean }): Promise<DoctorReport> {
+    const machines = readMachines
+      ? { machines: { ...this.talos, secrets: [], patience: inspectionLimit } }
       : {};
     return examine(
       { kubeconfig: this.cluster.kubeconfig, ...machines, leftOut: [] },
       this.plan,
-      oneLook,
+      inspectionLimit,
     );
   }
 
   onNode(command: string): Promise<string> {
-    return onNode(this.lab.session.dir(), command);
+    return onNode(this.runningLab.session.dir(), command);
   }
 
-  get count(): number {
+  get cardCount(): number {
     return this.gpus.reduce((sum, { count = 1 }) => sum + count, 0);
   }
 
   /** Updates the stack to a shape, unless it has that shape. Gives the seconds of the update. */
-  async become(shape: Shape, say: Say): Promise<{ seconds: number; warnings: string[] }> {
+  async updateTo(shape: Shape, say: Say): Promise<{ seconds: number; warnings: string[] }> {
     if (JSON.stringify(shape) === JSON.stringify(this.shape)) return { seconds: 0, warnings: [] };
     this.shape = undefined;
     await this.configure(shape);
-    const { report, diagnostics } = await update(this.lab, this.lab.engine, say);
+    const { report, diagnostics } = await update(this.runningLab, this.runningLab.engine, say);
     this.signal.throwIfAborted();
-    this.lab.report.updates.push(report);
+    this.runningLab.report.updates.push(report);
     if (report.result === "failed") throw new Error(`the update failed: ${errorsIn(diagnostics)}`);
     this.shape = shape;
     return {
@@ -99,31 +99,31 @@ export class Stand {
   }
 
   /** The preview's reason for refusing a shape; empty if it accepts it. The stack does not change. */
-  async refusal(shape: Shape, say: Say): Promise<string> {
-    const before = this.shape ?? {};
+  async previewErrors(shape: Shape, say: Say): Promise<string> {
+    const currentShape = this.shape ?? {};
     await this.configure(shape);
-    const { report, diagnostics } = await preview(this.lab, this.lab.engine, say);
-    await this.configure(before);
+    const { report, diagnostics } = await preview(this.runningLab, this.runningLab.engine, say);
+    await this.configure(currentShape);
     return report.result === "failed" ? errorsIn(diagnostics) : "";
   }
 
   private async configure(shape: Shape): Promise<void> {
-    this.lab.earlierPlans.push(this.plan);
-    Object.assign(this.lab, configurationOf(this.gpus, shape, this.lab.options));
-    await this.lab.engine.configure({
-      ...engineConfig(this.lab),
+    this.runningLab.earlierPlans.push(this.plan);
+    Object.assign(this.runningLab, configurationOf(this.gpus, shape, this.runningLab.options));
+    await this.runningLab.engine.configure({
+      ...engineConfig(this.runningLab),
       ...(shape.markers ? { "lab:markers": true } : {}),
     });
   }
 
-  async units(resource = this.plan.kubernetes.resourceName): Promise<number> {
+  async offeredUnits(resource = this.plan.kubernetes.resourceName): Promise<number> {
     const [nodes, slices] = await Promise.all([this.cluster.nodes(), this.cluster.slices()]);
     const node = nodes[nodeName];
     return Number((node && offeredBy(node, slices)[resource]) ?? 0);
   }
 
-  async until(seconds: number, ask: () => Promise<boolean>): Promise<boolean> {
-    return (await until({ seconds, signal: this.signal }, ask, Boolean)).holds;
+  async waitFor(seconds: number, condition: () => Promise<boolean>): Promise<boolean> {
+    return (await until({ seconds, signal: this.signal }, condition, Boolean)).holds;
   }
 }
 
