@@ -48,7 +48,7 @@ test.each([
     { TALOSCONFIG: "/nowhere/t" },
     /^talosconfig: .*ENOENT: \/nowhere\/t.*correct/,
   ],
-])("an environment variable that names %s is reported", (_what, environment, message) => {
+])("an environment variable that names %s is reported", (_, environment, message) => {
   const { findings } = readConfiguration({}, notSecret, environment);
   expect(findings.map(renderFinding)).toEqual([expect.stringMatching(message)]);
 });

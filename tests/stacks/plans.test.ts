@@ -13,7 +13,7 @@ test("each stack has an expected result in the lab", () =>
   expect(Object.keys(expectedResults).sort()).toEqual(stacks));
 
 /** Whether a mapping is short enough for one line. */
-const isSmall = ({ items }: YAMLMap): boolean =>
+const isShort = ({ items }: YAMLMap): boolean =>
   items.length < 5 && items.every(({ value }) => isScalar(value) && String(value).length < 40);
 
 /**
@@ -22,7 +22,7 @@ const isSmall = ({ items }: YAMLMap): boolean =>
  * tests/stacks/plans` writes the files.
  */
 describe.each(stacks)("plan of %s", (stack) => {
-  const { findings, remarks, plan: whole } = judge(readStackFile(stack));
+  const { findings, remarks, plan } = judge(readStackFile(stack));
 
   test("has no findings", () => {
     expect(findings).toEqual([]);
@@ -30,30 +30,32 @@ describe.each(stacks)("plan of %s", (stack) => {
 
   // The planner itself wrote the committed file. The expected result comes from the stack's owner.
   test("has the releases, drivers, GPUs and taints of the expected result", () => {
-    const { machines, gpuResource: of = "nvidia.com/gpu" } = expectedResults[stack]!;
-    const planned = whole!.machines.map((machine) => [
+    const { machines, gpuResource = "nvidia.com/gpu" } = expectedResults[stack]!;
+    const plannedMachines = plan!.machines.map((machine) => [
       machine.name,
       {
         talosVersion: machine.talosVersion,
         driverVersion: machine.driverVersion ?? null,
-        gpus: machine.allocatable[of]?.toString(),
-        taints: taintsOf(whole!.spec.machines[machine.name]!).map(describeTaint),
+        gpus: machine.allocatable[gpuResource]?.toString(),
+        taints: taintsOf(plan!.spec.machines[machine.name]!).map(describeTaint),
       },
     ]);
-    // Talos sets a control plane's own taint, not the stack.
-    const owned = "node-role.kubernetes.io/control-plane:NoSchedule";
-    const wanted = Object.entries(machines).map(([name, { taints = [], gpus, ...rest }]) => [
-      name,
-      { ...rest, gpus, taints: taints.filter((taint) => taint !== owned) },
-    ]);
-    expect(Object.fromEntries(planned)).toEqual(Object.fromEntries(wanted));
+    // Not the stack, but Talos sets the taint of control planes.
+    const controlPlaneTaint = "node-role.kubernetes.io/control-plane:NoSchedule";
+    const expectedMachines = Object.entries(machines).map(
+      ([name, { taints = [], gpus, ...rest }]) => [
+        name,
+        { ...rest, gpus, taints: taints.filter((taint) => taint !== controlPlaneTaint) },
+      ],
+    );
+    expect(Object.fromEntries(plannedMachines)).toEqual(Object.fromEntries(expectedMachines));
   });
 
   test("equals the committed file", () => {
     const file = path.join(folder, `${stack}.yaml`);
-    const { spec: _said, ...plan } = whole!;
-    const document = new Document({ ...plan, remarks: remarks.map(renderRemark) });
-    visit(document, { Map: (_, node) => void (node.flow = isSmall(node)) });
+    const { spec: _spec, ...planWithoutSpec } = plan!;
+    const document = new Document({ ...planWithoutSpec, remarks: remarks.map(renderRemark) });
+    visit(document, { Map: (_, node) => void (node.flow = isShort(node)) });
     const text = document.toString({ lineWidth: 0 });
     if (process.env.UPDATE_GOLDEN && !process.env.CI) {
       fs.mkdirSync(folder, { recursive: true });

@@ -24,8 +24,8 @@ test.each([
     { architecture: "Hopper" as const, cel: ["true"] },
     [`device.attributes['gpu.nvidia.com'].architecture == "Hopper"`, "true"],
   ],
-])("the claim %j has the CEL selectors %j", (claim, expressions) => {
-  expect(selectorsOf(claim)).toEqual(expressions);
+])("the claim %j has the CEL selectors %j", (claimSpec, expressions) => {
+  expect(selectorsOf(claimSpec)).toEqual(expressions);
 });
 
 test("with dra, each pod uses a claim template of the stack instead of a RuntimeClass", async () => {
@@ -57,7 +57,7 @@ test("with dra, each pod uses a claim template of the stack instead of a Runtime
   ]);
   const pods = [
     ...[resourceTypes.job, resourceTypes.deployment].flatMap((type) =>
-      findResources(run, type).map((one) => one.inputs["spec"].template.spec),
+      findResources(run, type).map((resource) => resource.inputs["spec"].template.spec),
     ),
     findResource(run, resourceTypes.pod).inputs["spec"],
   ].filter(
@@ -78,15 +78,15 @@ test("with dra, each pod uses a claim template of the stack instead of a Runtime
 });
 
 test("a changed claim gets a template with a new name", async () => {
-  const named = async (claim: object): Promise<string[]> => {
+  const templateNames = async (claim: object): Promise<string[]> => {
     const run = await registerCluster(
       clusterArgs("dra", { workloads: { pods: { one: { image: "busybox", claim } } } }),
     );
     return findResources(run, template).map(({ inputs }) => inputs["metadata"].name as string);
   };
-  const first = await named({});
-  const second = await named({ memory: "8Gi" });
-  expect(first.filter((name) => !second.includes(name))).toEqual([
+  const namesBefore = await templateNames({});
+  const namesAfter = await templateNames({ memory: "8Gi" });
+  expect(namesBefore.filter((name) => !namesAfter.includes(name))).toEqual([
     expect.stringMatching(/^one-gpus-[0-9a-f]{6}$/),
   ]);
 });

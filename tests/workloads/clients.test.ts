@@ -18,22 +18,20 @@ const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" }
 const model = "Qwen/Qwen2.5-7B-Instruct";
 const server = { provider: "hosted_vllm", models: [model], url: "http://vllm.vllm.svc:8000/v1" };
 
-const servers: [string, (allowFrom?: string[]) => void][] = [
-  ["ollama", (allowFrom) => void new Ollama("s", { ...access, ...(allowFrom && { allowFrom }) })],
-  ["comfyui", (allowFrom) => void new ComfyUi("s", { ...access, ...(allowFrom && { allowFrom }) })],
-  [
-    "vllm",
-    (allowFrom) => void new Vllm("s", { model, ...access, ...(allowFrom && { allowFrom }) }),
-  ],
+const withAllowFrom = (allowFrom?: string[]) => (allowFrom === undefined ? {} : { allowFrom });
+const servers: [kind: string, create: (allowFrom?: string[]) => void][] = [
+  ["ollama", (allowFrom) => void new Ollama("s", { ...access, ...withAllowFrom(allowFrom) })],
+  ["comfyui", (allowFrom) => void new ComfyUi("s", { ...access, ...withAllowFrom(allowFrom) })],
+  ["vllm", (allowFrom) => void new Vllm("s", { model, ...access, ...withAllowFrom(allowFrom) })],
   [
     "litellm",
-    (allowFrom) => void new LiteLlm("s", { servers: [server], ...(allowFrom && { allowFrom }) }),
+    (allowFrom) => void new LiteLlm("s", { servers: [server], ...withAllowFrom(allowFrom) }),
   ],
 ];
 
-describe.each(servers)("%s", (kind, make) => {
+describe.each(servers)("%s", (kind, create) => {
   test("with allowFrom, a NetworkPolicy admits the server's and the listed namespaces before the pod starts", async () => {
-    const run = await record(() => make(["open-webui"]));
+    const run = await record(() => create(["open-webui"]));
     const policy = findResource(run, types.policy);
     const { metadata, spec } = policy.inputs;
     const { template, selector } = findResource(run, types.deployment).inputs.spec;
@@ -49,18 +47,18 @@ describe.each(servers)("%s", (kind, make) => {
       ports: [{ port: "http" }],
     });
     expect(template.spec.containers[0].ports).toMatchObject([{ name: "http" }]);
-    expect(dependencyUrns(run, findResource(run, types.deployment)).has(policy.urn)).toBe(true);
+    expect(dependencyUrns(run, findResource(run, types.deployment))).toContain(policy.urn);
   });
 
   test("with an empty allowFrom, the NetworkPolicy admits only the server's namespace", async () => {
-    const run = await record(() => make([]));
+    const run = await record(() => create([]));
     expect(findResource(run, types.policy).inputs.spec.ingress[0].from).toEqual([
       { podSelector: {} },
     ]);
   });
 
   test("without allowFrom no NetworkPolicy exists", async () => {
-    expect(findResources(await record(() => make()), types.policy)).toEqual([]);
+    expect(findResources(await record(() => create()), types.policy)).toEqual([]);
   });
 });
 
@@ -75,25 +73,25 @@ test("the NetworkPolicy lets the pods of a server on several machines reach each
   expect(policy.inputs.spec.ingress[1]).toEqual({ from: [{ podSelector: pods }] });
   for (const { metadata } of [leaderTemplate, workerTemplate])
     expect(pods).toEqual({ matchLabels: metadata.labels as object });
-  expect(dependencyUrns(run, findResource(run, types.group)).has(policy.urn)).toBe(true);
+  expect(dependencyUrns(run, findResource(run, types.group))).toContain(policy.urn);
 });
 
 describe("vLLM's API key", () => {
   const apiKeySecret = { name: "vllm-key", key: "key" };
-  const variables = (run: Run): any =>
+  const containerEnv = (run: Run): any =>
     findResource(run, types.deployment).inputs.spec.template.spec.containers[0].env;
 
   test("comes from the user's Secret", async () => {
     const run = await record(
       () => void new Vllm("s", { model, ...access, namespace: "ai", apiKeySecret }),
     );
-    expect(variables(run)).toEqual([
+    expect(containerEnv(run)).toEqual([
       { name: "VLLM_API_KEY", valueFrom: { secretKeyRef: apiKeySecret } },
     ]);
   });
 
   test("reaches LiteLLM as a variable from a Secret, not in its configuration", async () => {
-    const open = {
+    const openServer = {
       provider: "ollama_chat",
       models: ["llama3.2:3b"],
       url: "http://ollama.ollama.svc:11434",
@@ -101,11 +99,11 @@ describe("vLLM's API key", () => {
     const run = await record(
       () =>
         void new LiteLlm("s", {
-          servers: [open, { ...server, apiKeySecret }],
+          servers: [openServer, { ...server, apiKeySecret }],
           masterKeySecret: "own",
         }),
     );
-    expect(variables(run).slice(1)).toEqual([
+    expect(containerEnv(run).slice(1)).toEqual([
       {
         name: "LITELLM_MASTER_KEY",
         valueFrom: { secretKeyRef: { name: "own", key: "LITELLM_MASTER_KEY" } },
@@ -118,14 +116,14 @@ describe("vLLM's API key", () => {
       model_list: { litellm_params: object }[];
     };
     expect(routes.map(({ litellm_params }) => litellm_params)).toEqual([
-      { model: "ollama_chat/llama3.2:3b", api_base: open.url },
+      { model: "ollama_chat/llama3.2:3b", api_base: openServer.url },
       { model: `hosted_vllm/${model}`, api_base: server.url, api_key: "os.environ/SERVER_KEY_1" },
     ]);
   });
 });
 
 describe("in a stack", () => {
-  const notes = (workloads: object): string[] => {
+  const clientNotes = (workloads: object): string[] => {
     const { findings, remarks } = judge({ ...readStackFile("aarhus-h100"), workloads });
     expect(findings).toEqual([]);
     return remarks.map(renderFinding).filter((note) => note.includes("every pod of the cluster"));
@@ -145,11 +143,11 @@ describe("in a stack", () => {
 
   test("a note names each server that every pod can use, and the fields that restrict it", () => {
     const vllm = { model, namespace: "ai" };
-    expect(notes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
+    expect(clientNotes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
       "workloads.litellm: every pod of the cluster can use the server's models; clients need no key; set masterKeySecret, or list the namespaces of the clients in workloads.litellm.allowFrom",
       "workloads.vllm: every pod of the cluster can use the server; clients need no key; set apiKeySecret, and list the namespaces of the clients in workloads.vllm.allowFrom",
     ]);
-    expect(notes({ named: { small: { comfyui: {} } } })).toEqual([
+    expect(clientNotes({ named: { small: { comfyui: {} } } })).toEqual([
       expect.stringMatching(
         /^workloads\.named\.small\.comfyui: .* run workflows on the server.*comfyui\.allowFrom$/,
       ),
@@ -157,13 +155,13 @@ describe("in a stack", () => {
   });
 
   test("a server gets no note if it is closed or has a key", () => {
-    const keyed = { model, namespace: "ai", apiKeySecret: { name: "k", key: "k" } };
+    const vllmWithKey = { model, namespace: "ai", apiKeySecret: { name: "k", key: "k" } };
     expect(
-      notes({
+      clientNotes({
         ollama: { models: ["llama3.2:3b"], allowFrom: [] },
         litellm: { masterKeySecret: "k" },
       }),
     ).toEqual([]);
-    expect(notes({ vllm: keyed, litellm: { masterKeySecret: "k" } })).toEqual([]);
+    expect(clientNotes({ vllm: vllmWithKey, litellm: { masterKeySecret: "k" } })).toEqual([]);
   });
 });

@@ -5,18 +5,18 @@ import { record, type Run } from "../support/recorder";
 
 const deployment = "kubernetes:apps/v1:Deployment";
 const models = ["qwen3.5:9b", "deepseek-coder:6.7b"];
-const ollama = (list: string[]) => ({
+const ollamaServer = (modelNames: string[]) => ({
   provider: "ollama_chat",
-  models: list,
+  models: modelNames,
   url: "http://ollama.ollama.svc:11434",
 });
-const liteLlm = (more: Partial<LiteLlmArgs> = {}): Promise<Run> =>
-  record(() => void new LiteLlm("proxy", { servers: [ollama(models)], ...more }));
+const registerLiteLlm = (args: Partial<LiteLlmArgs> = {}): Promise<Run> =>
+  record(() => void new LiteLlm("proxy", { servers: [ollamaServer(models)], ...args }));
 const container = (run: Run): any =>
   findResource(run, deployment).inputs.spec.template.spec.containers[0];
 
 test("LiteLLM routes every model by its name to Ollama, and serves on port 4000", async () => {
-  const run = await liteLlm();
+  const run = await registerLiteLlm();
   const { data } = findResource(run, "kubernetes:core/v1:ConfigMap").inputs;
   expect(parse(data["config.yaml"])).toEqual({
     model_list: models.map((model) => ({
@@ -31,14 +31,14 @@ test("LiteLLM routes every model by its name to Ollama, and serves on port 4000"
 });
 
 test("a changed list of models changes the pod", async () => {
-  const revision = async (list: string[]): Promise<unknown> =>
-    container(await liteLlm({ servers: [ollama(list)] })).env[0].value;
-  expect(await revision(models)).toBe(await revision(models));
-  expect(await revision(models)).not.toBe(await revision(["llama3.2:3b"]));
+  const configRevision = async (modelNames: string[]): Promise<unknown> =>
+    container(await registerLiteLlm({ servers: [ollamaServer(modelNames)] })).env[0].value;
+  expect(await configRevision(models)).toBe(await configRevision(models));
+  expect(await configRevision(models)).not.toBe(await configRevision(["llama3.2:3b"]));
 });
 
 test("the master key comes from a Secret in an existing namespace, which the component does not create", async () => {
-  const run = await liteLlm({ masterKeySecret: "litellm-key", namespace: "ai" });
+  const run = await registerLiteLlm({ masterKeySecret: "litellm-key", namespace: "ai" });
   expect(container(run).env[1]).toEqual({
     name: "LITELLM_MASTER_KEY",
     valueFrom: { secretKeyRef: { name: "litellm-key", key: "LITELLM_MASTER_KEY" } },
@@ -48,7 +48,9 @@ test("the master key comes from a Secret in an existing namespace, which the com
 });
 
 test("an inactive LiteLLM has no replicas", async () => {
-  expect(findResource(await liteLlm({ active: false }), deployment).inputs.spec.replicas).toBe(0);
+  expect(
+    findResource(await registerLiteLlm({ active: false }), deployment).inputs.spec.replicas,
+  ).toBe(0);
 });
 
 test("LiteLLM routes to several servers, each with its provider and URL", async () => {
@@ -60,11 +62,14 @@ test("LiteLLM routes to several servers, each with its provider and URL", async 
       url: "http://coder.coder.svc:8000/v1",
     },
   ];
-  const { data } = findResource(await liteLlm({ servers }), "kubernetes:core/v1:ConfigMap").inputs;
+  const { data } = findResource(
+    await registerLiteLlm({ servers }),
+    "kubernetes:core/v1:ConfigMap",
+  ).inputs;
   const { model_list: routes } = parse(data["config.yaml"]) as {
     model_list: { litellm_params: object }[];
   };
-  expect(routes.map(({ litellm_params: one }) => one)).toEqual([
+  expect(routes.map(({ litellm_params: params }) => params)).toEqual([
     { model: `ollama_chat/${models[0]}`, api_base: "http://small.small.svc:11434" },
     { model: "hosted_vllm/Qwen/Qwen2.5-7B-Instruct", api_base: "http://coder.coder.svc:8000/v1" },
   ]);

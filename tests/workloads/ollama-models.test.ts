@@ -19,16 +19,21 @@ test.each([
   ["registry.ollama.ai/team/model", "team/model:latest"],
   ["hf.co/library/model", "hf.co/library/model:latest"], // in another registry, the namespace cannot be left out
   ["library", "library:latest"],
-])("Ollama's full name of the model %s is %s", (model, full) => {
-  expect(fullName(model)).toBe(full);
+])("Ollama's full name of the model %s is %s", (model, expectedName) => {
+  expect(fullName(model)).toBe(expectedName);
 });
 
-/** A server with two calls of Ollama (ollama docs/api.md): the list of its models, and a pull, which may fail. */
-function serve(has: string[], pullWorks: boolean): http.Server & { pulls: unknown[] } {
+/**
+ * A server with two calls of Ollama (ollama docs/api.md): the list of its models, and a pull, which may fail.
+ */
+function createOllamaServer(
+  models: string[],
+  pullWorks: boolean,
+): http.Server & { pulls: unknown[] } {
   const pulls: unknown[] = [];
   const server = http.createServer((request, response) => {
     if (request.url === "/api/tags") {
-      response.end(JSON.stringify({ models: has.map((name) => ({ name, model: name })) }));
+      response.end(JSON.stringify({ models: models.map((name) => ({ name, model: name })) }));
       return;
     }
     let body = "";
@@ -36,7 +41,7 @@ function serve(has: string[], pullWorks: boolean): http.Server & { pulls: unknow
     request.on("end", () => {
       const pull = JSON.parse(body) as { model: string };
       pulls.push(pull);
-      if (pullWorks) has.push(pull.model);
+      if (pullWorks) models.push(pull.model);
       response.statusCode = pullWorks ? 200 : 500;
       response.end(JSON.stringify(pullWorks ? { status: "success" } : { error: "no such model" }));
     });
@@ -44,8 +49,8 @@ function serve(has: string[], pullWorks: boolean): http.Server & { pulls: unknow
   return Object.assign(server, { pulls });
 }
 
-/** Runs the Job's own command, with its own variables, against a server. */
-async function pull(server: http.Server, model = "llama3.2:3b"): Promise<number | null> {
+/** Runs the Job's command with its variables against a server, which then ends. The result is the exit code. */
+async function runPullJob(server: http.Server, model = "llama3.2:3b"): Promise<number | null> {
   const run = await record(
     () =>
       void new Ollama("chat", {
@@ -72,19 +77,19 @@ async function pull(server: http.Server, model = "llama3.2:3b"): Promise<number 
 }
 
 test("the Job pulls a model that the server does not have", async () => {
-  const server = serve(["llama3.2:1b"], true);
-  expect(await pull(server)).toBe(0);
+  const server = createOllamaServer(["llama3.2:1b"], true);
+  expect(await runPullJob(server)).toBe(0);
   expect(server.pulls).toEqual([{ model: "llama3.2:3b", stream: false }]);
 });
 
 test("the Job does not pull a model that the server has", async () => {
-  const server = serve(["llama3.2:3b"], true);
-  expect(await pull(server)).toBe(0);
+  const server = createOllamaServer(["llama3.2:3b"], true);
+  expect(await runPullJob(server)).toBe(0);
   expect(server.pulls).toEqual([]);
 });
 
 test("the Job fails if the server cannot pull the model", async () => {
-  expect(await pull(serve([], false))).not.toBe(0);
+  expect(await runPullJob(createOllamaServer([], false))).not.toBe(0);
 });
 
 test("two spellings of a model get one Job, which finds the model under the server's name", async () => {
@@ -92,5 +97,5 @@ test("two spellings of a model get one Job, which finds the model under the serv
   const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
   const run = await record(() => void new Ollama("chat", { ...access, models }));
   expect(findResources(run, "kubernetes:batch/v1:Job")).toHaveLength(1);
-  expect(await pull(serve(["llama3.2:3b"], true), models[0])).toBe(0);
+  expect(await runPullJob(createOllamaServer(["llama3.2:3b"], true), models[0])).toBe(0);
 });

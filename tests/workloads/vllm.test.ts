@@ -6,13 +6,13 @@ import { record, type Run } from "../support/recorder";
 const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
 const model = "Qwen/Qwen2.5-7B-Instruct";
 const deployment = "kubernetes:apps/v1:Deployment";
-const vllm = (args: Partial<VllmArgs> = {}): Promise<Run> =>
+const registerVllm = (args: Partial<VllmArgs> = {}): Promise<Run> =>
   record(() => void new Vllm("serve", { model, ...access, ...args }));
-const pod = (run: Run): any => findResource(run, deployment).inputs.spec.template.spec;
+const podSpec = (run: Run): any => findResource(run, deployment).inputs.spec.template.spec;
 
 test("vLLM splits the model over the GPUs that it requests, with shared memory for its processes", async () => {
-  const run = await vllm({ gpus: 2, sharedMemory: "16Gi", args: ["--max-model-len=8192"] });
-  const { containers, volumes, enableServiceLinks } = pod(run);
+  const run = await registerVllm({ gpus: 2, sharedMemory: "16Gi", args: ["--max-model-len=8192"] });
+  const { containers, volumes, enableServiceLinks } = podSpec(run);
   expect(containers[0].command).toEqual([
     "vllm",
     "serve",
@@ -29,7 +29,8 @@ test("vLLM splits the model over the GPUs that it requests, with shared memory f
   expect(enableServiceLinks).toBe(false); // VLLM_PORT of the Service would be read as a setting
 });
 
-const ofGroup = [
+/** Arguments of a vLLM that runs on several machines. */
+const groupArguments = [
   "--nnodes=2",
   "--node-rank=$(LWS_WORKER_INDEX)",
   "--master-addr=$(LWS_LEADER_ADDRESS)",
@@ -45,14 +46,14 @@ test.each([
     ["--tensor-parallel-size=2", "--pipeline-parallel-size=2"],
   ],
   [[], 1, 1, ["--tensor-parallel-size=1"]],
-  [[], 4, 2, ["--tensor-parallel-size=4", "--pipeline-parallel-size=2", ...ofGroup]],
-  [["-tp=2"], 4, 2, ["--pipeline-parallel-size=4", ...ofGroup, "-tp=2"]],
-  [["-pp", "4"], 4, 2, ["--tensor-parallel-size=2", ...ofGroup, "-pp", "4"]],
+  [[], 4, 2, ["--tensor-parallel-size=4", "--pipeline-parallel-size=2", ...groupArguments]],
+  [["-tp=2"], 4, 2, ["--pipeline-parallel-size=4", ...groupArguments, "-tp=2"]],
+  [["-pp", "4"], 4, 2, ["--tensor-parallel-size=2", ...groupArguments, "-pp", "4"]],
   [
     ["-dp=2"],
     4,
     2,
-    ["--tensor-parallel-size=4", "--pipeline-parallel-size=1", ...ofGroup, "-dp=2"],
+    ["--tensor-parallel-size=4", "--pipeline-parallel-size=1", ...groupArguments, "-dp=2"],
   ],
 ])(
   "with the arguments %j, %i GPUs and %i machines, vLLM runs with %j",
@@ -62,21 +63,21 @@ test.each([
 );
 
 describe("vLLM over two machines", () => {
-  const group = "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet";
-  const twins = {
+  const leaderWorkerSet = "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet";
+  const twoMachines = {
     gpus: 4,
     machines: 2,
     fabric: { leastBandwidth: 9, settings: { NCCL_SOCKET_IFNAME: "eth0" } },
   };
 
   test("is a LeaderWorkerSet that restarts as a whole, with one pod and one volume per machine", async () => {
-    const run = await vllm({
-      ...twins,
+    const run = await registerVllm({
+      ...twoMachines,
       storage: "600Gi",
       storageClass: "local",
       exposure: "devicePlugin on cdi",
     });
-    const { inputs } = findResource(run, group);
+    const { inputs } = findResource(run, leaderWorkerSet);
     expect(inputs.metadata).toMatchObject({
       name: "vllm-group",
       annotations: { "pulumi.com/waitFor": "condition=Available" },
@@ -96,8 +97,9 @@ describe("vLLM over two machines", () => {
     ]);
     for (const { metadata, spec } of [leaderTemplate, workerTemplate]) {
       expect(metadata.annotations).toEqual({ "talos-gpu/exposure": "devicePlugin on cdi" });
-      const [apart] = spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution;
-      expect(apart).toEqual({
+      const [antiAffinity] =
+        spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+      expect(antiAffinity).toEqual({
         labelSelector: { matchLabels: { "leaderworkerset.sigs.k8s.io/name": "vllm-group" } },
         topologyKey: "kubernetes.io/hostname",
       });
@@ -118,9 +120,11 @@ describe("vLLM over two machines", () => {
         valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
       });
     }
-    const [leader, worker] = [leaderTemplate, workerTemplate].map(({ spec }) => spec.containers[0]);
+    const [leader] = leaderTemplate.spec.containers;
+    const [worker] = workerTemplate.spec.containers;
     expect(worker.command).toEqual([...leader.command, "--headless"]);
-    expect([worker.startupProbe, worker.ports]).toEqual([undefined, undefined]);
+    expect(worker.startupProbe).toBeUndefined();
+    expect(worker.ports).toBeUndefined();
     expect(leader.startupProbe.httpGet.path).toBe("/health");
     expect(findResources(run, "kubernetes:core/v1:PersistentVolumeClaim")).toEqual([]);
   });
@@ -128,7 +132,7 @@ describe("vLLM over two machines", () => {
   test("has a Service for the leader, and an endpoint that resolves after the group", async () => {
     const { core } = await import("@pulumi/kubernetes");
     const run = await record(() => {
-      const { endpoint } = new Vllm("serve", { model, ...access, ...twins });
+      const { endpoint } = new Vllm("serve", { model, ...access, ...twoMachines });
       new core.v1.ConfigMap("user", { data: { endpoint } });
     });
     expect(findResource(run, "kubernetes:core/v1:Service").inputs).toMatchObject({
@@ -137,16 +141,16 @@ describe("vLLM over two machines", () => {
     });
     const user = findResource(run, "kubernetes:core/v1:ConfigMap");
     expect(user.inputs.data.endpoint).toBe("http://vllm.vllm.svc:8000/v1");
-    expect(dependencyUrns(run, user)).toContain(findResource(run, group).urn);
+    expect(dependencyUrns(run, user)).toContain(findResource(run, leaderWorkerSet).urn);
   });
 
   test("claims the cards of all pods from the same template", async () => {
-    const run = await vllm({
-      ...twins,
+    const run = await registerVllm({
+      ...twoMachines,
       gpuResourceName: "gpu.nvidia.com",
       claim: { memory: "80Gi" },
     });
-    const { leaderTemplate, workerTemplate } = findResource(run, group).inputs.spec
+    const { leaderTemplate, workerTemplate } = findResource(run, leaderWorkerSet).inputs.spec
       .leaderWorkerTemplate;
     const name = findResource(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate").inputs
       .metadata.name;
@@ -158,16 +162,18 @@ describe("vLLM over two machines", () => {
   });
 
   test("has no LeaderWorkerSet if active is false", async () => {
-    expect(findResources(await vllm({ ...twins, active: false }), group)).toEqual([]);
+    expect(
+      findResources(await registerVllm({ ...twoMachines, active: false }), leaderWorkerSet),
+    ).toEqual([]);
   });
 });
 
 test("the Hugging Face token comes from a Secret in an existing namespace", async () => {
-  const run = await vllm({
+  const run = await registerVllm({
     namespace: "models",
     huggingFaceToken: { name: "hugging-face", key: "token" },
   });
-  expect(pod(run).containers[0].env).toEqual([
+  expect(podSpec(run).containers[0].env).toEqual([
     { name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: "hugging-face", key: "token" } } },
   ]);
   expect(findResources(run, "kubernetes:core/v1:Namespace")).toEqual([]); // the Secret's namespace, which exists
@@ -175,7 +181,7 @@ test("the Hugging Face token comes from a Secret in an existing namespace", asyn
 });
 
 test("vLLM may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
-  const { spec } = findResource(await vllm({ readyWithin: 3600 }), deployment).inputs;
+  const { spec } = findResource(await registerVllm({ readyWithin: 3600 }), deployment).inputs;
   const { startupProbe } = spec.template.spec.containers[0];
   expect(startupProbe.httpGet.path).toBe("/health");
   expect(startupProbe.periodSeconds * startupProbe.failureThreshold).toBeGreaterThanOrEqual(3600);

@@ -11,14 +11,14 @@ const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu.sh
 const deployment = "kubernetes:apps/v1:Deployment";
 const job = "kubernetes:batch/v1:Job";
 
-const ollama = (args: Partial<OllamaArgs> = {}): Promise<Run> =>
+const registerOllama = (args: Partial<OllamaArgs> = {}): Promise<Run> =>
   record(() => void new Ollama("chat", { ...access, ...args }));
 const container = (run: Run): any =>
   findResource(run, deployment).inputs.spec.template.spec.containers[0];
 
 describe("Ollama", () => {
   test("requests the given resource under the given runtime class, and sets no NVIDIA variable", async () => {
-    const run = await ollama({
+    const run = await registerOllama({
       gpus: 2,
       tolerations: [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }],
     });
@@ -37,7 +37,7 @@ describe("Ollama", () => {
   });
 
   test("may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
-    const { spec } = findResource(await ollama({ readyWithin: 900 }), deployment).inputs;
+    const { spec } = findResource(await registerOllama({ readyWithin: 900 }), deployment).inputs;
     expect(spec.strategy).toEqual({ type: "Recreate" });
     expect(spec.progressDeadlineSeconds).toBe(900);
     const { startupProbe } = spec.template.spec.containers[0];
@@ -45,25 +45,29 @@ describe("Ollama", () => {
   });
 
   test("has one Job per model, which waits for the server and stays the same if a model is added", async () => {
-    const one = await ollama({ models: ["llama3.2:3b"] });
-    const two = await ollama({ models: ["mistral", "llama3.2:3b", "mistral:latest"] });
-    expect(dependencyUrns(one, findResource(one, job))).toContain(
-      findResource(one, deployment).urn,
+    const runWithOneModel = await registerOllama({ models: ["llama3.2:3b"] });
+    const runWithTwoModels = await registerOllama({
+      models: ["mistral", "llama3.2:3b", "mistral:latest"],
+    });
+    expect(dependencyUrns(runWithOneModel, findResource(runWithOneModel, job))).toContain(
+      findResource(runWithOneModel, deployment).urn,
     );
-    expect(findResources(two, job)).toHaveLength(2); // mistral is the same model as mistral:latest
-    expect(findResources(two, job).map((each) => each.inputs)).toContainEqual(
-      findResource(one, job).inputs,
+    expect(findResources(runWithTwoModels, job)).toHaveLength(2); // mistral is the same model as mistral:latest
+    expect(findResources(runWithTwoModels, job).map(({ inputs }) => inputs)).toContainEqual(
+      findResource(runWithOneModel, job).inputs,
     );
   });
 
   test("keeps its Deployment and volume if active is false, with no replicas and no pull", async () => {
-    const run = await ollama({ active: false, models: ["llama3.2:3b"] });
+    const run = await registerOllama({ active: false, models: ["llama3.2:3b"] });
     expect(findResource(run, deployment).inputs.spec.replicas).toBe(0);
     // Its claim may be bound only with the first pod.
     expect(findResource(run, deployment).inputs.metadata.annotations).toEqual({
       "pulumi.com/skipAwait": "true",
     });
-    expect(findResource(await ollama({}), deployment).inputs.metadata.annotations).toBeUndefined();
+    expect(
+      findResource(await registerOllama({}), deployment).inputs.metadata.annotations,
+    ).toBeUndefined();
     expect(findResources(run, job)).toEqual([]);
     expect(findResource(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
   });
@@ -71,10 +75,10 @@ describe("Ollama", () => {
   test("gives the Job that pulls models exactly the server's tolerations", async () => {
     const tolerations = [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }];
     const podOf = (run: Run): any => findResource(run, job).inputs.spec.template.spec;
-    expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(
+    expect(podOf(await registerOllama({ models: ["mistral"], tolerations })).tolerations).toEqual(
       tolerations,
     );
-    expect(podOf(await ollama({ models: ["mistral"] }))).not.toHaveProperty("tolerations");
+    expect(podOf(await registerOllama({ models: ["mistral"] }))).not.toHaveProperty("tolerations");
   });
 
   test("has an endpoint that resolves after the models are pulled", async () => {
@@ -91,13 +95,13 @@ describe("Ollama", () => {
 
 test("LiteLLM routes to every active server of language models", async () => {
   const plan = planOf("rtx5070ti");
-  const small = { ollama: { models: ["mistral"] } };
-  const coder = {
+  const smallServer = { ollama: { models: ["mistral"] } };
+  const coderServer = {
     vllm: { model: "a/b", args: ["--served-model-name", "code", "chat", "--max-model-len=8192"] },
   };
   const named = {
-    small,
-    coder,
+    small: smallServer,
+    coder: coderServer,
     plain: { vllm: { model: "d/e" } },
     off: { vllm: { model: "c", active: false } },
   };
@@ -135,16 +139,16 @@ test("each named server gets objects with its name, in addition to those of work
   const run = await record(() => {
     urls = gpuWorkloads("home", plan, access, [], {});
   });
-  const made = (type: string, field: string): string[] =>
+  const namesAndFields = (type: string, field: string): string[] =>
     findResources(run, type)
       .map(({ name, inputs }) => `${name} ${inputs.metadata[field]}`)
       .sort();
-  expect(made(deployment, "namespace")).toEqual([
+  expect(namesAndFields(deployment, "namespace")).toEqual([
     "home-big-deployment big",
     "home-ollama-deployment ollama",
     "home-small-deployment small",
   ]);
-  expect(made("kubernetes:core/v1:PersistentVolumeClaim", "name")).toEqual([
+  expect(namesAndFields("kubernetes:core/v1:PersistentVolumeClaim", "name")).toEqual([
     "home-big-data big-data",
     "home-ollama-models ollama-models",
     "home-small-models small-models",
@@ -152,7 +156,7 @@ test("each named server gets objects with its name, in addition to those of work
   expect(findResource(run, job).inputs.spec.template.spec.containers[0].env[0].value).toBe(
     "http://small.small.svc:11434",
   );
-  expect(await new Promise((done) => urls!.apply(done))).toEqual({
+  expect(await new Promise((resolve) => urls!.apply(resolve))).toEqual({
     ollama: "http://ollama.ollama.svc:11434",
     small: "http://small.small.svc:11434",
     big: "http://big.big.svc:8188",

@@ -11,21 +11,25 @@ import { plannedMachines } from "../../../components/recipe/machine/planned-mach
 import { validStack } from "../stacks";
 
 /** A stack of one owned machine. */
-function owned(talosVersion: string, said: Partial<MachineSpec> = {}): ClusterSpec {
+function stackOfOwnedMachine(
+  talosVersion: string,
+  machineFields: Partial<MachineSpec> = {},
+): ClusterSpec {
   const stack = validStack("rtx5070ti");
   const { "k8s-worker4": machine } = stack.machines;
-  const exposure = { gpuOperator: { version: "v26.3.3" } };
+  const gpuProvider = { gpuOperator: { version: "v26.3.3" } };
   return {
     ...stack,
-    ...exposure,
+    ...gpuProvider,
     talosVersion,
-    machines: { gpu: { ...machine!, ...said, role: "worker" } },
+    machines: { gpu: { ...machine!, ...machineFields, role: "worker" } },
   };
 }
 
-const machineOf = (stack: ClusterSpec) => plannedMachines(planCluster(stack))[0]!;
+const firstMachine = (stack: ClusterSpec) => plannedMachines(planCluster(stack))[0]!;
+const stateOf = (stack: ClusterSpec) => machineStates(planCluster(stack))["gpu"]!;
 
-test.each<[string, Partial<MachineSpec>, string]>([
+test.each<[talosVersion: string, machineFields: Partial<MachineSpec>, contract: string]>([
   ["v1.13.9", {}, "v1.13.9"],
   ["v1.13.9", { runningVersion: "v1.12.6" }, "v1.12.6"],
   ["v1.13.9", { versionContract: "v1.12" }, "v1.12.0"],
@@ -33,47 +37,51 @@ test.each<[string, Partial<MachineSpec>, string]>([
   ["v1.13.9", { versionContract: "v1.11", runningVersion: "v1.12.6" }, "v1.11.0"],
 ])(
   "on Talos %s, a machine with %j has a configuration of the contract %s",
-  (talosVersion, said, contract) => {
-    expect(machineOf(owned(talosVersion, said)).contract).toBe(contract);
+  (talosVersion, machineFields, contract) => {
+    expect(firstMachine(stackOfOwnedMachine(talosVersion, machineFields)).contract).toBe(contract);
   },
 );
 
 test("the host name is in a HostnameConfig from the contract v1.12 on", () => {
-  const texts = (versionContract: string): string =>
-    machineOf(owned("v1.13.9", { versionContract })).patches.join("\n");
-  expect(texts("v1.11")).not.toContain("HostnameConfig");
-  expect(texts("v1.12")).toContain("HostnameConfig");
+  const patchTexts = (versionContract: string): string =>
+    firstMachine(stackOfOwnedMachine("v1.13.9", { versionContract })).patches.join("\n");
+  expect(patchTexts("v1.11")).not.toContain("HostnameConfig");
+  expect(patchTexts("v1.12")).toContain("HostnameConfig");
 });
 
-test.each<[string, Partial<MachineSpec>, RegExp]>([
+test.each<[contract: string, machineFields: Partial<MachineSpec>, problem: RegExp]>([
   ["that is no Talos version", { versionContract: "twelve" }, /is not a Talos version/],
   [
     "that is newer than the machine's release",
     { versionContract: "v1.14" },
     /newer than Talos v1\.13\.9/,
   ],
-])("a versionContract %s is refused", (_, said, words) => {
-  const [finding, ...others] = findingsOf(owned("v1.13.9", said));
-  expect(others).toEqual([]);
+])("a versionContract %s is refused", (_, machineFields, problem) => {
+  const [finding, ...otherFindings] = findingsOf(stackOfOwnedMachine("v1.13.9", machineFields));
+  expect(otherFindings).toEqual([]);
   expect(finding).toMatchObject({
     check: "version-contract",
     field: "machines.gpu.versionContract",
   });
-  expect(finding!.problem).toMatch(words);
+  expect(finding!.problem).toMatch(problem);
 });
 
 describe("the preview of a new talosVersion", () => {
-  const refusedBetween = (was: ClusterSpec, is: ClusterSpec): string | undefined => {
-    const [before, after] = [was, is].map((stack) => machineStates(planCluster(stack))["gpu"]!);
-    const runs = { talosVersion: was.talosVersion };
-    return foretold("gpu", before, runs, after!, is.machines["gpu"]!.versionContract !== undefined)
+  /** The reason why an update from one stack to another is refused, if it is. */
+  const refusalOfUpdate = (
+    previousStack: ClusterSpec,
+    newStack: ClusterSpec,
+  ): string | undefined => {
+    const runningRelease = { talosVersion: previousStack.talosVersion };
+    const setsContract = newStack.machines["gpu"]!.versionContract !== undefined;
+    return foretold("gpu", stateOf(previousStack), runningRelease, stateOf(newStack), setsContract)
       .refused;
   };
-  const before = owned("v1.12.6");
+  const previousStack = stackOfOwnedMachine("v1.12.6");
 
   test("refuses a change of the contract that the stack does not request, and gives the line to write", () => {
-    const refused = refusedBetween(before, owned("v1.13.9"));
-    expect(refused).toMatch(
+    const refusal = refusalOfUpdate(previousStack, stackOfOwnedMachine("v1.13.9"));
+    expect(refusal).toMatch(
       /^machines\.gpu\.versionContract: is not set, .* v1\.12 to those of v1\.13; .*; to keep the present defaults, write `versionContract: v1\.12`/,
     );
   });
@@ -81,37 +89,40 @@ describe("the preview of a new talosVersion", () => {
   test.each([
     [
       "a set versionContract that keeps the contract",
-      owned("v1.13.9", { versionContract: "v1.12" }),
+      stackOfOwnedMachine("v1.13.9", { versionContract: "v1.12" }),
     ],
     [
       "a set versionContract that changes the contract",
-      owned("v1.13.9", { versionContract: "v1.13" }),
+      stackOfOwnedMachine("v1.13.9", { versionContract: "v1.13" }),
     ],
-    ["a runningVersion that tells the contract", owned("v1.13.9", { runningVersion: "v1.12.6" })],
-    ["a release of the same minor", owned("v1.12.7")],
-  ])("accepts %s", (_, after) => expect(refusedBetween(before, after)).toBeUndefined());
+    [
+      "a runningVersion that tells the contract",
+      stackOfOwnedMachine("v1.13.9", { runningVersion: "v1.12.6" }),
+    ],
+    ["a release of the same minor", stackOfOwnedMachine("v1.12.7")],
+  ])("accepts %s", (_, newStack) =>
+    expect(refusalOfUpdate(previousStack, newStack)).toBeUndefined(),
+  );
 
   test("lists no change if the stack sets the contract that the machine has", () => {
-    const said = machineStates(planCluster(owned("v1.12.6", { versionContract: "v1.12" })))["gpu"]!;
-    expect(said).toEqual(machineStates(planCluster(before))["gpu"]);
+    const newStack = stackOfOwnedMachine("v1.12.6", { versionContract: "v1.12" });
+    expect(stateOf(newStack)).toEqual(stateOf(previousStack));
   });
 
   test("refuses a contract newer than the running release, and gives the right one", () => {
-    const [was, is] = [
-      owned("v1.11.5", { versionContract: "v1.11" }),
-      owned("v1.12.6", { versionContract: "v1.12" }),
-    ];
-    expect(refusedBetween(was, is)).toMatch(
+    const stackOn111 = stackOfOwnedMachine("v1.11.5", { versionContract: "v1.11" });
+    const stackOn112 = stackOfOwnedMachine("v1.12.6", { versionContract: "v1.12" });
+    expect(refusalOfUpdate(stackOn111, stackOn112)).toMatch(
       /^machines\.gpu\.versionContract: the machine runs v1\.11\.5, .*; write `versionContract: v1\.11`/,
     );
-    expect(refusedBetween(was, owned("v1.12.6", { versionContract: "v1.11" }))).toBeUndefined();
+    const stackWithRightContract = stackOfOwnedMachine("v1.12.6", { versionContract: "v1.11" });
+    expect(refusalOfUpdate(stackOn111, stackWithRightContract)).toBeUndefined();
   });
 
   test("accepts any release for an adopted machine, whose contract is not the stack's", () => {
-    const adopted = owned("v1.12.6", { configuration: "adopted" });
-    expect(
-      refusedBetween(adopted, { ...owned("v1.13.9"), machines: { gpu: adopted.machines["gpu"]! } }),
-    ).toBeUndefined();
+    const adoptedStack = stackOfOwnedMachine("v1.12.6", { configuration: "adopted" });
+    const newStack = { ...stackOfOwnedMachine("v1.13.9"), machines: adoptedStack.machines };
+    expect(refusalOfUpdate(adoptedStack, newStack)).toBeUndefined();
   });
 });
 
@@ -119,19 +130,19 @@ const contractNotes = (stack: ClusterSpec): string[] =>
   warningsAndNotes(stack).filter((note) => note.includes("versionContract"));
 
 test("a note says how to pin the contract of owned machines, until it is pinned", () => {
-  expect(contractNotes(owned("v1.13.9"))).toEqual([
+  expect(contractNotes(stackOfOwnedMachine("v1.13.9"))).toEqual([
     expect.stringMatching(/^machineDefaults\.versionContract: .* gpu, .*`versionContract: v1\.13`/),
   ]);
-  expect(contractNotes(owned("v1.13.9", { runningVersion: "v1.12.6" }))).toEqual([
+  expect(contractNotes(stackOfOwnedMachine("v1.13.9", { runningVersion: "v1.12.6" }))).toEqual([
     expect.stringContaining("`versionContract: v1.12`"),
   ]);
-  expect(contractNotes(owned("v1.13.9", { versionContract: "v1.13" }))).toEqual([]);
-  expect(contractNotes(owned("v1.13.9", { configuration: "adopted" }))).toEqual([]);
+  expect(contractNotes(stackOfOwnedMachine("v1.13.9", { versionContract: "v1.13" }))).toEqual([]);
+  expect(contractNotes(stackOfOwnedMachine("v1.13.9", { configuration: "adopted" }))).toEqual([]);
 });
 
 test("a note says that versionContract has no effect on an adopted machine", () => {
   const [note] = contractNotes(
-    owned("v1.13.9", { configuration: "adopted", versionContract: "v1.12" }),
+    stackOfOwnedMachine("v1.13.9", { configuration: "adopted", versionContract: "v1.12" }),
   );
   expect(note).toMatch(/^machines\.gpu\.versionContract: .*no effect/);
 });

@@ -35,16 +35,17 @@ test("a machine without extensions and patches gets no resources in Omni", () =>
 });
 
 describe("a patch in Omni", () => {
-  const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: ""}\n`;
-  const patch = (labels: Record<string, string>, data = part): OmniPatch => ({
-    id: "300-theirs",
+  const containerdPatch = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: ""}\n`;
+  const patch = (labels: Record<string, string>, data = containerdPatch): OmniPatch => ({
+    id: "300-other",
     labels: Object.fromEntries(
       Object.entries(labels).map(([key, value]) => [`omni.sidero.dev/${key}`, value]),
     ),
     data,
   });
-  const found = (one: OmniPatch, own: string[] = []): string | undefined =>
-    rivalPatches([one], machine, own)[0]?.scope;
+  /** The machines for which the patch conflicts with the stack's patches. */
+  const conflictScope = (omniPatch: OmniPatch, stackPatchIds: string[] = []): string | undefined =>
+    rivalPatches([omniPatch], machine, stackPatchIds)[0]?.scope;
 
   test.each([
     ["the cluster", { cluster: "frank" }, "the whole cluster frank"],
@@ -56,7 +57,7 @@ describe("a patch in Omni", () => {
     ["the machine", { cluster: "frank", "cluster-machine": uuid }, "this machine"],
     ["the machine, without a cluster", { machine: uuid }, "this machine"],
   ])("for %s conflicts if it writes the machine's containerd part", (_, labels, scope) =>
-    expect(found(patch(labels as Record<string, string>))).toBe(scope),
+    expect(conflictScope(patch(labels as Record<string, string>))).toBe(scope),
   );
 
   test.each([
@@ -66,36 +67,39 @@ describe("a patch in Omni", () => {
     ["another machine, without a cluster", { machine: "another" }],
     ["the cluster, but disabled", { cluster: "frank", disabled: "" }],
   ])("for %s does not conflict", (_, labels) =>
-    expect(found(patch(labels as Record<string, string>))).toBeUndefined(),
+    expect(conflictScope(patch(labels as Record<string, string>))).toBeUndefined(),
   );
 
   test("does not conflict if it writes another file or is the stack's own", () => {
     expect(
-      found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other"))),
+      conflictScope(
+        patch({ cluster: "frank" }, containerdPatch.replace("20-customization.part", "other")),
+      ),
     ).toBeUndefined();
-    expect(found(patch({ cluster: "frank" }), ["300-theirs"])).toBeUndefined();
+    expect(conflictScope(patch({ cluster: "frank" }), ["300-other"])).toBeUndefined();
   });
 
   test("conflicts if a document with a later name overrides the containerd part of the machine", () => {
-    const content = (level: string): string => `[debug]\nlevel = "${level}"\n`;
+    const containerdPart = (level: string): string => `[debug]\nlevel = "${level}"\n`;
     const document = (name: string): string =>
-      JSON.stringify({ kind: "CRICustomizationConfig", name, content: content("debug") });
-    const overrides = (labels: Record<string, string>, name: string, level = "info") =>
-      overridingPatches([patch(labels, document(name))], machine, [], content(level));
-    expect(overrides({ cluster: "frank" }, "zz")).toEqual([
+      JSON.stringify({ kind: "CRICustomizationConfig", name, content: containerdPart("debug") });
+    // The patches that override the level in the containerd part of the machine.
+    const overridesOf = (labels: Record<string, string>, name: string, level = "info") =>
+      overridingPatches([patch(labels, document(name))], machine, [], containerdPart(level));
+    expect(overridesOf({ cluster: "frank" }, "zz")).toEqual([
       {
-        id: "300-theirs",
+        id: "300-other",
         scope: "the whole cluster frank",
         override: expect.objectContaining({ key: "debug.level" }),
       },
     ]);
-    expect(overrides({ cluster: "other" }, "zz")).toEqual([]);
-    expect(overrides({ cluster: "frank" }, "aa")).toEqual([]);
-    expect(overrides({ cluster: "frank" }, "zz", "debug")).toEqual([]);
+    expect(overridesOf({ cluster: "other" }, "zz")).toEqual([]);
+    expect(overridesOf({ cluster: "frank" }, "aa")).toEqual([]);
+    expect(overridesOf({ cluster: "frank" }, "zz", "debug")).toEqual([]);
   });
 
   test("for any machine set conflicts if the machine's set is unknown", () => {
-    const one = patch({ cluster: "frank", "machine-set": "gpus" });
-    expect(rivalPatches([one], { ...machine, machineSet: undefined }, [])).toHaveLength(1);
+    const omniPatch = patch({ cluster: "frank", "machine-set": "gpus" });
+    expect(rivalPatches([omniPatch], { ...machine, machineSet: undefined }, [])).toHaveLength(1);
   });
 });

@@ -6,7 +6,7 @@ const labels = { "nvidia.com/gpu.present": "true", rack: "7" };
 const machine = { gpus: [{ model: "RTX 3090" }], labels };
 
 /** Labels that the stack sets on the machine, and the notes about the operator's labels. */
-function labelled(...stack: Parameters<typeof stackOfOneMachine>) {
+function labelsAndNotes(...stack: Parameters<typeof stackOfOneMachine>) {
   const { machines } = planCluster(stackOfOneMachine(...stack));
   const { "nvidia.com/gpu.present": present, rack } = machines[0]!.nodeLabels;
   return {
@@ -22,15 +22,15 @@ test("with the operator, a note says that the user's label nvidia.com/gpu.presen
   const note = expect.stringMatching(
     /^machines\.gpu\.labels\.nvidia\.com\/gpu\.present: has no effect: only the operator sets this label/,
   ) as string;
-  const withOperator = { present: undefined, rack: "7", notes: [note] };
-  expect(labelled("v1.12.6", machine)).toEqual(withOperator);
+  const expected = { present: undefined, rack: "7", notes: [note] };
+  expect(labelsAndNotes("v1.12.6", machine)).toEqual(expected);
   const external = { gpuOperator: undefined, external: { kind: "gpuOperator" } } as never;
-  expect(labelled("v1.12.6", machine, external)).toEqual(withOperator);
+  expect(labelsAndNotes("v1.12.6", machine, external)).toEqual(expected);
 });
 
 test("with the device plugin, the stack sets the label nvidia.com/gpu.present", () => {
   const devicePlugin = { gpuOperator: undefined, devicePlugin: { version: "0.18.2" } } as never;
-  expect(labelled("v1.12.6", machine, devicePlugin)).toEqual({
+  expect(labelsAndNotes("v1.12.6", machine, devicePlugin)).toEqual({
     present: "true",
     rack: "7",
     notes: [],
@@ -38,5 +38,5 @@ test("with the device plugin, the stack sets the label nvidia.com/gpu.present", 
 });
 
 test("on a machine without a card, the user's label nvidia.com/gpu.present stays", () => {
-  expect(labelled("v1.12.6", { labels })).toEqual({ present: "true", rack: "7", notes: [] });
+  expect(labelsAndNotes("v1.12.6", { labels })).toEqual({ present: "true", rack: "7", notes: [] });
 });

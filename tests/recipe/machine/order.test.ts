@@ -7,7 +7,7 @@ import {
   type Ordered,
 } from "../../../components/recipe/machine/order";
 
-const cluster = (controlPlanes: number, workers: number): Ordered[] =>
+const machinesInOrder = (controlPlanes: number, workers: number): Ordered[] =>
   inUpgradeOrder([
     ...Array.from({ length: workers }, (_, index): Ordered => ({
       name: `w${index}`,
@@ -20,7 +20,7 @@ const cluster = (controlPlanes: number, workers: number): Ordered[] =>
   ]);
 
 test("control planes are upgraded one at a time, then at most maxParallel workers at a time", () => {
-  expect(upgradeWindows(cluster(3, 5), { maxParallel: 2 })).toEqual({
+  expect(upgradeWindows(machinesInOrder(3, 5), { maxParallel: 2 })).toEqual({
     c0: [],
     c1: ["c0"],
     c2: ["c1"],
@@ -33,21 +33,21 @@ test("control planes are upgraded one at a time, then at most maxParallel worker
 });
 
 test("without control planes the first workers wait for no machine", () => {
-  expect(upgradeWindows(cluster(0, 3))).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
+  expect(upgradeWindows(machinesInOrder(0, 3))).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
 });
 
-/** For each machine, the number of steps until it is done, if each machine takes one step. */
-function depths(after: Record<string, string[]>): Map<string, number> {
-  const depth = new Map<string, number>();
-  const of = (name: string): number => {
-    const known = depth.get(name);
-    if (known !== undefined) return known;
-    const own = 1 + Math.max(0, ...(after[name] ?? []).map(of));
-    depth.set(name, own);
-    return own;
+/** The step in which each machine is upgraded, if each upgrade takes one step. */
+function stepsByMachine(predecessors: Record<string, string[]>): Map<string, number> {
+  const steps = new Map<string, number>();
+  const stepOf = (name: string): number => {
+    const knownStep = steps.get(name);
+    if (knownStep !== undefined) return knownStep;
+    const step = 1 + Math.max(0, ...(predecessors[name] ?? []).map(stepOf));
+    steps.set(name, step);
+    return step;
   };
-  for (const name of Object.keys(after)) of(name);
-  return depth;
+  for (const name of Object.keys(predecessors)) stepOf(name);
+  return steps;
 }
 
 test("with maxParallel p, N workers take ceil(N/p) steps of at most p, none with a control plane", () => {
@@ -57,14 +57,16 @@ test("with maxParallel p, N workers take ceil(N/p) steps of at most p, none with
       fc.integer({ min: 0, max: 40 }),
       fc.integer({ min: 1, max: 9 }),
       (controlPlanes, workers, window) => {
-        const after = upgradeWindows(cluster(controlPlanes, workers), { maxParallel: window });
-        expect(Object.keys(after)).toHaveLength(controlPlanes + workers);
-        const steps = depths(after);
+        const windows = upgradeWindows(machinesInOrder(controlPlanes, workers), {
+          maxParallel: window,
+        });
+        expect(Object.keys(windows)).toHaveLength(controlPlanes + workers);
+        const steps = stepsByMachine(windows);
         expect(Math.max(0, ...steps.values())).toBe(controlPlanes + Math.ceil(workers / window));
         for (const step of new Set(steps.values())) {
-          const together = [...steps].filter(([, depth]) => depth === step).map(([name]) => name);
-          const crowd = together.some((name) => name.startsWith("c")) ? 1 : window;
-          expect(together.length).toBeLessThanOrEqual(crowd);
+          const names = Object.keys(windows).filter((name) => steps.get(name) === step);
+          const hasControlPlane = names.some((name) => name.startsWith("c"));
+          expect(names.length).toBeLessThanOrEqual(hasControlPlane ? 1 : window);
         }
       },
     ),
@@ -73,7 +75,7 @@ test("with maxParallel p, N workers take ceil(N/p) steps of at most p, none with
 
 test("workers of upgrade.first are upgraded one at a time, in order, before all other workers", () => {
   const first = ["w3", "w1"];
-  const ordered = inUpgradeOrder(cluster(2, 6), first);
+  const ordered = inUpgradeOrder(machinesInOrder(2, 6), first);
   expect(ordered.map(({ name }) => name)).toEqual(["c0", "c1", "w3", "w1", "w0", "w2", "w4", "w5"]);
   expect(upgradeWindows(ordered, { first, maxParallel: 3 })).toEqual({
     c0: [],
@@ -86,10 +88,8 @@ test("workers of upgrade.first are upgraded one at a time, in order, before all 
     w5: ["w0"],
   });
   const { ahead, rest } = upgradeStages(ordered, { first });
-  expect([ahead, rest].map((machines) => machines.map(({ name }) => name))).toEqual([
-    ["c0", "c1", "w3", "w1"],
-    ["w0", "w2", "w4", "w5"],
-  ]);
+  expect(ahead.map(({ name }) => name)).toEqual(["c0", "c1", "w3", "w1"]);
+  expect(rest.map(({ name }) => name)).toEqual(["w0", "w2", "w4", "w5"]);
   expect(upgradeStages(ordered, { first: [] })).toEqual({ ahead: ordered, rest: [] });
 });
 
@@ -97,7 +97,7 @@ test("without maxParallel, workers are upgraded one at a time", () => {
   expect(windowOf(undefined, 12)).toBe(1);
 });
 
-test.each<[unknown, number, number]>([
+test.each<[maxParallel: unknown, workers: number, window: number]>([
   [4, 12, 4],
   ["25%", 12, 3],
   ["25%", 11, 2],

@@ -64,19 +64,22 @@ test.each([
   ],
 ])(
   "the non-empty fields of %j in a schematic are read and written, as the Image Factory does",
-  (customization, read) => {
-    const none = { extensions: [], kernelArgs: [] };
-    const found = readSchematic(JSON.stringify({ customization }))!;
-    expect(found.customization).toEqual(read);
-    const wanted = read === undefined ? {} : { customization: read };
-    expect(schematicOf(found).id).toBe(schematicOf({ ...none, ...wanted }).id);
+  (customization, expectedCustomization) => {
+    const schematic = readSchematic(JSON.stringify({ customization }))!;
+    expect(schematic.customization).toEqual(expectedCustomization);
+    const expectedSchematic = schematicOf({
+      extensions: [],
+      kernelArgs: [],
+      ...(expectedCustomization === undefined ? {} : { customization: expectedCustomization }),
+    });
+    expect(schematicOf(schematic).id).toBe(expectedSchematic.id);
   },
 );
 
 test("the boot loader none gives the same schematic as no boot loader", () => {
-  const none = { extensions: [], kernelArgs: [] };
-  expect(schematicOf({ ...none, customization: { bootloader: "none" } }).id).toBe(
-    schematicOf(none).id,
+  const emptySchematic = { extensions: [], kernelArgs: [] };
+  expect(schematicOf({ ...emptySchematic, customization: { bootloader: "none" } }).id).toBe(
+    schematicOf(emptySchematic).id,
   );
 });
 
@@ -91,6 +94,6 @@ test.each([
     { factoryUrl: "http://127.0.0.1:8080/" },
     "127.0.0.1:8080/metal-installer/abc:v1.12.6",
   ],
-])("for Talos %s with %j, the installer is %s", (release, said, image) =>
-  expect(installerImage("abc", release, said)).toBe(image),
+])("for Talos %s with %j, the installer is %s", (release, options, image) =>
+  expect(installerImage("abc", release, options)).toBe(image),
 );

@@ -6,17 +6,17 @@ import {
 } from "../../../components/recipe/machine/secure-boot";
 
 const id = "a".repeat(64);
-const plain = `factory.talos.dev/metal-installer/${id}:v1.14.1`;
-const signed = `factory.talos.dev/metal-installer-secureboot/${id}:v1.14.1`;
+const unsignedImage = `factory.talos.dev/metal-installer/${id}:v1.14.1`;
+const signedImage = `factory.talos.dev/metal-installer-secureboot/${id}:v1.14.1`;
 
 test.each<[string, boolean, boolean]>([
-  [plain, false, false],
-  [signed, false, true],
+  [unsignedImage, false, false],
+  [signedImage, false, true],
   [`factory.talos.dev/installer-secureboot/${id}:v1.9.6`, true, true],
   [`factory.example.com/metal-installer/${id}@sha256:${id}`, true, false],
   ["ghcr.io/siderolabs/installer:v1.12.6", true, false],
-])("the installer %s (in installerImage: %s) is signed: %s", (image, own, is) => {
-  expect(isSigned(image, own)).toBe(is);
+])("the installer %s (in installerImage: %s) is signed: %s", (image, isCustom, expected) => {
+  expect(isSigned(image, isCustom)).toBe(expected);
 });
 
 // An image of the imager may have any name.
@@ -50,44 +50,48 @@ test("volumes with a key in the TPM are found in every form of the configuration
 });
 
 describe("an unsigned image is refused", () => {
-  const words = (...args: Parameters<typeof unbootable>): string[] =>
+  const messages = (...args: Parameters<typeof unbootable>): string[] =>
     unbootable(...args).map(
       ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
     );
 
   test("if the firmware enforces Secure Boot", () => {
-    const [said = ""] = words("gpu-1", { secureBoot: true }, plain);
-    expect(said).toMatch(/^machines\.gpu-1\.secureBoot: the machine boots with Secure Boot/);
-    expect(said).toMatch(/Talos could not roll back; set machines\.gpu-1\.secureBoot: true, or/);
-    expect(words("gpu-1", { secureBoot: true }, signed)).toEqual([]);
-    expect(words("gpu-1", { secureBoot: false }, plain)).toEqual([]);
-    expect(words("gpu-1", {}, plain)).toEqual([]);
+    const [message = ""] = messages("gpu-1", { secureBoot: true }, unsignedImage);
+    expect(message).toMatch(/^machines\.gpu-1\.secureBoot: the machine boots with Secure Boot/);
+    expect(message).toMatch(/Talos could not roll back; set machines\.gpu-1\.secureBoot: true, or/);
+    expect(messages("gpu-1", { secureBoot: true }, signedImage)).toEqual([]);
+    expect(messages("gpu-1", { secureBoot: false }, unsignedImage)).toEqual([]);
+    expect(messages("gpu-1", {}, unsignedImage)).toEqual([]);
   });
 
-  test("if it is the user's own and the firmware enforces Secure Boot", () => {
-    const [said = ""] = words("gpu-1", { secureBoot: true }, plain, true);
-    expect(said).toMatch(/^machines\.gpu-1\.installerImage: .*name an installer that is signed/);
+  test("if it is a custom image and the firmware enforces Secure Boot", () => {
+    const [message = ""] = messages("gpu-1", { secureBoot: true }, unsignedImage, true);
+    expect(message).toMatch(/^machines\.gpu-1\.installerImage: .*name an installer that is signed/);
   });
 
   test("if only the TPM opens the machine's volumes, and secureBoot: true is the only remedy", () => {
     for (const secureBoot of [true, false]) {
-      const [said = "", ...others] = words("gpu-1", { secureBoot, sealed: ["STATE"] }, plain);
-      expect(others).toEqual([]);
-      expect(said).toMatch(/only the TPM can open the machine's volumes STATE/);
-      expect(said).toMatch(/; set machines\.gpu-1\.secureBoot: true$/);
+      const [message = "", ...otherMessages] = messages(
+        "gpu-1",
+        { secureBoot, sealed: ["STATE"] },
+        unsignedImage,
+      );
+      expect(otherMessages).toEqual([]);
+      expect(message).toMatch(/only the TPM can open the machine's volumes STATE/);
+      expect(message).toMatch(/; set machines\.gpu-1\.secureBoot: true$/);
     }
-    expect(words("gpu-1", { secureBoot: true, sealed: ["STATE"] }, signed)).toEqual([]);
+    expect(messages("gpu-1", { secureBoot: true, sealed: ["STATE"] }, signedImage)).toEqual([]);
   });
 });
 
 test("a line reports what is unknown about the signature of the image and about Secure Boot", () => {
-  const own = "registry.example.com/talos/installer:v1.13.6";
-  expect(unknownKeys({ secureBoot: true }, own, true)).toEqual([
+  const customImage = "registry.example.com/talos/installer:v1.13.6";
+  expect(unknownKeys({ secureBoot: true }, customImage, true)).toEqual([
     expect.stringMatching(/^it is unknown whether registry\.example\.com.* is signed/),
   ]);
-  expect(unknownKeys({ secureBoot: false }, own, true)).toEqual([]);
-  expect(unknownKeys({ secureBoot: true }, signed)).toEqual([]);
-  expect(unknownKeys({ secureBoot: false }, signed)).toEqual([
+  expect(unknownKeys({ secureBoot: false }, customImage, true)).toEqual([]);
+  expect(unknownKeys({ secureBoot: true }, signedImage)).toEqual([]);
+  expect(unknownKeys({ secureBoot: false }, signedImage)).toEqual([
     expect.stringMatching(/does not enforce Secure Boot/),
   ]);
 });

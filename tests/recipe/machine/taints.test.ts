@@ -27,27 +27,27 @@ test.each([
   [{ key: "gpu", operator: "Exists", effect: "NoExecute" }, false],
   [{ key: "other", operator: "Exists" }, false],
   [{}, false],
-] as const)("%j tolerates gpu=true:NoSchedule: %j", (toleration, does) => {
-  expect(tolerates(toleration, { key: "gpu", value: "true", effect: "NoSchedule" })).toBe(does);
+] as const)("%j tolerates gpu=true:NoSchedule: %j", (toleration, expected) => {
+  expect(tolerates(toleration, { key: "gpu", value: "true", effect: "NoSchedule" })).toBe(expected);
 });
 
 test("of any list of taints, each is tolerated, and no toleration occurs twice", () => {
-  const taint = fc.record({
+  const anyTaint = fc.record({
     key: fc.constantFrom("gpu", "nvidia.com/gpu", "a/b"),
     value: fc.constantFrom("", "true"),
     effect: fc.constantFrom(...taintEffects),
   });
   fc.assert(
-    fc.property(fc.array(taint), (raw) => {
-      const taints = raw.map(({ key, value, effect }) => ({
+    fc.property(fc.array(anyTaint), (rawTaints) => {
+      const taints = rawTaints.map(({ key, value, effect }) => ({
         key,
         effect,
         ...(value === "" ? {} : { value }),
       }));
       const tolerations = tolerationsFor(taints);
-      for (const one of taints) {
-        expect(tolerates(tolerationOf(one), one)).toBe(true);
-        expect(tolerations.some((toleration) => tolerates(toleration, one))).toBe(true);
+      for (const taint of taints) {
+        expect(tolerates(tolerationOf(taint), taint)).toBe(true);
+        expect(tolerations.some((toleration) => tolerates(toleration, taint))).toBe(true);
       }
       expect(new Set(tolerations.map((toleration) => JSON.stringify(toleration))).size).toBe(
         tolerations.length,

@@ -2,7 +2,7 @@ import type { RunningImage } from "../../../components/recipe/machine/losses";
 import { schematicOf } from "../../../components/recipe/machine/schematic";
 import { unheardArgs } from "../../../components/recipe/machine/losses";
 
-const byGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
+const imageBootedByGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
   commandLine: "BOOT_IMAGE=/A/vmlinuz talos.platform=metal console=tty0",
   extensions: {},
   configuredArgs: [],
@@ -12,10 +12,10 @@ const byGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
 const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc"] }).yaml;
 
 test("kernel arguments that GRUB ignores are reported, with a remedy", () => {
-  const found = unheardArgs("gpu-1", byGrub(), {
+  const findings = unheardArgs("gpu-1", imageBootedByGrub(), {
     kernelArgs: ["pci=realloc", "console=tty0 iommu=pt"],
   });
-  expect(found).toEqual([
+  expect(findings).toEqual([
     {
       field: "machines.gpu-1.kernelArgs",
       problem: expect.stringMatching(/boots with GRUB.* without pci=realloc iommu=pt$/),
@@ -25,20 +25,28 @@ test("kernel arguments that GRUB ignores are reported, with a remedy", () => {
   ]);
 });
 
-test.each<[string, RunningImage, string[]]>([
+test.each<[situation: string, runningImage: RunningImage, kernelArgs: string[]]>([
   [
     "a boot loader that uses the image's arguments",
     { extensions: {}, configuredArgs: [] },
     ["pci=realloc"],
   ],
-  ["a stack without kernel arguments", byGrub(), []],
+  ["a stack without kernel arguments", imageBootedByGrub(), []],
   [
     "arguments that the kernel has",
-    byGrub({ commandLine: "BOOT_IMAGE=/A/vmlinuz pci=realloc" }),
+    imageBootedByGrub({ commandLine: "BOOT_IMAGE=/A/vmlinuz pci=realloc" }),
     ["pci=realloc"],
   ],
-  ["arguments that the configuration sets", byGrub({ bootArgs: ["pci=realloc"] }), ["pci=realloc"]],
-  ["arguments that the present image has without effect", byGrub({ schematic }), ["pci=realloc"]],
-])("no kernel argument is reported for %s", (_, running, kernelArgs) => {
-  expect(unheardArgs("gpu-1", running, { kernelArgs })).toEqual([]);
+  [
+    "arguments that the configuration sets",
+    imageBootedByGrub({ bootArgs: ["pci=realloc"] }),
+    ["pci=realloc"],
+  ],
+  [
+    "arguments that the present image has without effect",
+    imageBootedByGrub({ schematic }),
+    ["pci=realloc"],
+  ],
+])("no kernel argument is reported for %s", (_, runningImage, kernelArgs) => {
+  expect(unheardArgs("gpu-1", runningImage, { kernelArgs })).toEqual([]);
 });

@@ -9,7 +9,14 @@ const machine: MachineSpec = {
   gpus: [{ model: "RTX 3060" }],
 };
 
-test.each<[string, Partial<ClusterSpec>, Partial<MachineSpec>, string[]]>([
+test.each<
+  [
+    title: string,
+    stackFields: Partial<ClusterSpec>,
+    machineFields: Partial<MachineSpec>,
+    undecidedFields: string[],
+  ]
+>([
   ["branch and flavour if the stack sets neither", {}, {}, ["branch", "flavour"]],
   [
     "only the flavour if the stack sets the branch for all machines",
@@ -37,6 +44,8 @@ test.each<[string, Partial<ClusterSpec>, Partial<MachineSpec>, string[]]>([
   ],
   ["no field on an owned machine", {}, { configuration: "owned" }, []],
   ["no field on a machine without a card", {}, { gpus: [] }, []],
-])("the card decides %s", (_, ofAll, own, left) => {
-  expect(unnamedDriver({ ...spec, ...ofAll }, { ...machine, ...own })).toEqual(left);
+])("the card decides %s", (_, stackFields, machineFields, undecidedFields) => {
+  expect(unnamedDriver({ ...spec, ...stackFields }, { ...machine, ...machineFields })).toEqual(
+    undecidedFields,
+  );
 });

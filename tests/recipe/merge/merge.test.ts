@@ -15,16 +15,16 @@ import { contentOf, talosConfiguration } from "./content";
 test.each(configurationStyles)(
   "a merge keeps every line in the style of %s, and unmerging restores the whole text",
   (style) => {
-    const written = configurationInStyle(style, (path) => path);
+    const original = configurationInStyle(style, (path) => path);
     const patch = 'machine: { kernel: { modules: [{ name: nvidia }] }, sysctls: { a.b: "1" } }';
-    const { configuration, added, conflicts } = mergeConfiguration(written, [patch]);
+    const { configuration, added, conflicts } = mergeConfiguration(original, [patch]);
     expect(conflicts).toEqual([]);
-    expect(linesAfter(written, configuration)).toEqual([]);
-    expect(unmergeConfiguration(configuration, added)).toBe(written);
+    expect(linesAfter(original, configuration)).toEqual([]);
+    expect(unmergeConfiguration(configuration, added)).toBe(original);
   },
 );
 
-describe("merging patches into a real configuration", () => {
+describe("merging patches into a typical configuration", () => {
   const merged = mergeConfiguration(talosConfiguration, stackPatches);
 
   test("adds the wanted settings", () => {
@@ -58,28 +58,31 @@ describe("merging patches into a real configuration", () => {
 
   test("replaces no line except that of the installer image", () => {
     const lines = new Set(merged.configuration.split("\n"));
-    const lost = talosConfiguration.split("\n").filter((line) => !lines.has(line));
-    expect(lost).toEqual(["        image: ghcr.io/siderolabs/installer:v1.11.1"]);
+    const replacedLines = talosConfiguration.split("\n").filter((line) => !lines.has(line));
+    expect(replacedLines).toEqual(["        image: ghcr.io/siderolabs/installer:v1.11.1"]);
   });
 
   test("changes nothing the second time, with or without the record of the first merge", () => {
     for (const previous of [merged.added, undefined]) {
-      const again = mergeConfiguration(merged.configuration, stackPatches, previous);
-      expect(again.changed).toBe(false);
-      expect(again.configuration).toBe(merged.configuration);
-      expect(again.conflicts).toEqual([]);
-      if (previous) expect(again.added).toEqual(merged.added);
+      const secondMerge = mergeConfiguration(merged.configuration, stackPatches, previous);
+      expect(secondMerge.changed).toBe(false);
+      expect(secondMerge.configuration).toBe(merged.configuration);
+      expect(secondMerge.conflicts).toEqual([]);
+      if (previous) expect(secondMerge.added).toEqual(merged.added);
     }
   });
 
   test("can be undone except for the kernel modules", () => {
-    const [was] = contentOf(talosConfiguration) as [{ machine: Record<string, any> }];
-    const [merge] = contentOf(merged.configuration) as [{ machine: Record<string, any> }];
-    const [left, ...documents] = contentOf(
+    const [originalDocument] = contentOf(talosConfiguration) as [{ machine: Record<string, any> }];
+    const [mergedDocument] = contentOf(merged.configuration) as [{ machine: Record<string, any> }];
+    const unmergedDocuments = contentOf(
       unmergeConfiguration(merged.configuration, merged.added, false),
     );
-    expect([left, ...documents]).toEqual([
-      { ...was, machine: { ...was.machine, kernel: merge.machine["kernel"] } },
+    expect(unmergedDocuments).toEqual([
+      {
+        ...originalDocument,
+        machine: { ...originalDocument.machine, kernel: mergedDocument.machine["kernel"] },
+      },
       ...contentOf(talosConfiguration).slice(1),
     ]);
   });
@@ -99,60 +102,76 @@ describe("merging patches into a real configuration", () => {
 });
 
 describe("merging patches again and again", () => {
-  const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
+  const imagePatch = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
   test("a merge removes settings that the patches no longer have", () => {
-    const first = mergeConfiguration(talosConfiguration, stackPatches);
-    const second = mergeConfiguration(first.configuration, [image("a:2")], first.added);
-    const [config] = contentOf(second.configuration) as [{ machine: Record<string, any> }];
+    const firstMerge = mergeConfiguration(talosConfiguration, stackPatches);
+    const secondMerge = mergeConfiguration(
+      firstMerge.configuration,
+      [imagePatch("a:2")],
+      firstMerge.added,
+    );
+    const [config] = contentOf(secondMerge.configuration) as [{ machine: Record<string, any> }];
     expect(config.machine["kernel"].modules).toEqual([
       { name: "drbd", parameters: ["usermode_helper=disabled"] },
     ]);
     expect(config.machine["files"]).toHaveLength(1);
     expect(config.machine["sysctls"]).toEqual({ "vm.nr_hugepages": "1024" });
-    expect(contentOf(unmergeConfiguration(second.configuration, second.added))).toEqual(
+    expect(contentOf(unmergeConfiguration(secondMerge.configuration, secondMerge.added))).toEqual(
       contentOf(talosConfiguration),
     );
   });
 
   test("unmerging keeps a setting that another tool has changed since the merge", () => {
-    const first = mergeConfiguration(talosConfiguration, [image("a:1")]);
-    const theirs = first.configuration.replace("image: a:1", "image: b:1");
-    expect(unmergeConfiguration(theirs, first.added)).toBe(theirs);
+    const firstMerge = mergeConfiguration(talosConfiguration, [imagePatch("a:1")]);
+    const changedConfiguration = firstMerge.configuration.replace("image: a:1", "image: b:1");
+    expect(unmergeConfiguration(changedConfiguration, firstMerge.added)).toBe(changedConfiguration);
   });
 
   test("a merge changes nothing if another tool has put an item after the stack's items", () => {
-    const first = mergeConfiguration(talosConfiguration, stackPatches);
-    const theirs = first.configuration.replace(
+    const firstMerge = mergeConfiguration(talosConfiguration, stackPatches);
+    const changedConfiguration = firstMerge.configuration.replace(
       /( +)- name: nvidia_modeset\n/,
       "$1- name: nvidia_modeset\n$1- name: zfs\n",
     );
-    expect(theirs).not.toBe(first.configuration);
-    expect(mergeConfiguration(theirs, stackPatches, first.added)).toMatchObject({
+    expect(changedConfiguration).not.toBe(firstMerge.configuration);
+    expect(mergeConfiguration(changedConfiguration, stackPatches, firstMerge.added)).toMatchObject({
       changed: false,
-      configuration: theirs,
+      configuration: changedConfiguration,
     });
   });
 });
 
 test("a file of the stack that another tool has changed is a conflict", () => {
-  const file = (content: string): string =>
+  const filePatch = (content: string): string =>
     stringify({ machine: { files: [{ op: "create", path: customizationPath, content }] } });
-  const first = mergeConfiguration("machine: {}\n", [file("a = 1\n")]);
-  const second = mergeConfiguration(
-    first.configuration.replace("a = 1", "a = 9"),
-    [file("a = 1\n")],
-    first.added,
+  const firstMerge = mergeConfiguration("machine: {}\n", [filePatch("a = 1\n")]);
+  const secondMerge = mergeConfiguration(
+    firstMerge.configuration.replace("a = 1", "a = 9"),
+    [filePatch("a = 1\n")],
+    firstMerge.added,
   );
-  expect(second.conflicts[0]?.problem).toContain("its content has changed since");
+  expect(secondMerge.conflicts[0]?.problem).toContain("its content has changed since");
 });
 
 test("an unmerge that leaves the kernel modules also leaves their documents", () => {
-  const link = stringify({ apiVersion: "v1alpha1", kind: "LinkConfig", name: "eth0", mtu: 1500 });
-  const module = stringify({ apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" });
-  const { configuration, added } = mergeConfiguration(talosConfiguration, [module, link]);
-  const stays = contentOf(unmergeConfiguration(configuration, added, false));
-  expect(stays).toEqual([
+  const linkDocument = stringify({
+    apiVersion: "v1alpha1",
+    kind: "LinkConfig",
+    name: "eth0",
+    mtu: 1500,
+  });
+  const moduleDocument = stringify({
+    apiVersion: "v1alpha1",
+    kind: "KernelModuleConfig",
+    name: "drbd9",
+  });
+  const { configuration, added } = mergeConfiguration(talosConfiguration, [
+    moduleDocument,
+    linkDocument,
+  ]);
+  const remainingDocuments = contentOf(unmergeConfiguration(configuration, added, false));
+  expect(remainingDocuments).toEqual([
     ...contentOf(talosConfiguration),
     { apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" },
   ]);

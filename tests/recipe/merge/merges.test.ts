@@ -12,11 +12,11 @@ type Documents = string | object[];
 interface Merge {
   name: string;
   /** The machine's configuration, as documents or as text. */
-  live: Documents;
+  before: Documents;
   /** The stack's patch. */
   patch: Documents;
   /** The configuration afterwards. Default: it is unchanged. */
-  gives?: Documents;
+  after?: Documents;
   /** Set if Talos gives the same result when it applies the patches in order. */
   likePatches?: true;
   /** Patterns of conflicts by field. The configuration is then unchanged. Default: none. */
@@ -24,13 +24,15 @@ interface Merge {
 }
 
 const textOf = (documents: Documents): string =>
-  typeof documents === "string" ? documents : documents.map((one) => stringify(one)).join("---\n");
+  typeof documents === "string"
+    ? documents
+    : documents.map((document) => stringify(document)).join("---\n");
 
 const merges: Merge[] = [
   // Talos replaces these lists (`merge:"replace"`, Args.Merge, ImageVerificationRules.Merge).
   {
     name: "pod networks of a patch replace those of KubeNetworkConfig",
-    live: [
+    before: [
       {
         kind: "KubeNetworkConfig",
         podSubnets: ["10.244.0.0/16"],
@@ -39,7 +41,7 @@ const merges: Merge[] = [
       },
     ],
     patch: [{ kind: "KubeNetworkConfig", podSubnets: ["10.1.0.0/16"] }],
-    gives: [
+    after: [
       {
         kind: "KubeNetworkConfig",
         podSubnets: ["10.1.0.0/16"],
@@ -51,31 +53,31 @@ const merges: Merge[] = [
   },
   {
     name: "an audit policy of a patch replaces that of KubeAuditPolicyConfig",
-    live: [
+    before: [
       {
         kind: "KubeAuditPolicyConfig",
         configuration: { rules: [{ level: "Metadata" }], omitStages: ["RequestReceived"] },
       },
     ],
     patch: [{ kind: "KubeAuditPolicyConfig", configuration: { rules: [{ level: "None" }] } }],
-    gives: [{ kind: "KubeAuditPolicyConfig", configuration: { rules: [{ level: "None" }] } }],
+    after: [{ kind: "KubeAuditPolicyConfig", configuration: { rules: [{ level: "None" }] } }],
     likePatches: true,
   },
   {
     name: "a patch replaces the configuration of KubeAuthenticationConfig",
-    live: [
+    before: [
       {
         kind: "KubeAuthenticationConfig",
         configuration: { rules: [{ level: "Metadata" }], omitStages: ["RequestReceived"] },
       },
     ],
     patch: [{ kind: "KubeAuthenticationConfig", configuration: { rules: [{ level: "None" }] } }],
-    gives: [{ kind: "KubeAuthenticationConfig", configuration: { rules: [{ level: "None" }] } }],
+    after: [{ kind: "KubeAuthenticationConfig", configuration: { rules: [{ level: "None" }] } }],
     likePatches: true,
   },
   {
     name: "a patch replaces the configuration of KubeCredentialProviderConfig",
-    live: [
+    before: [
       {
         kind: "KubeCredentialProviderConfig",
         configuration: { rules: [{ level: "Metadata" }], omitStages: ["RequestReceived"] },
@@ -84,14 +86,14 @@ const merges: Merge[] = [
     patch: [
       { kind: "KubeCredentialProviderConfig", configuration: { rules: [{ level: "None" }] } },
     ],
-    gives: [
+    after: [
       { kind: "KubeCredentialProviderConfig", configuration: { rules: [{ level: "None" }] } },
     ],
     likePatches: true,
   },
   {
     name: "a static pod of a patch replaces the pod of the same name",
-    live: [
+    before: [
       {
         kind: "KubeStaticPodConfig",
         name: "nginx",
@@ -99,21 +101,21 @@ const merges: Merge[] = [
       },
     ],
     patch: [{ kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "b" } } }],
-    gives: [{ kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "b" } } }],
+    after: [{ kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "b" } } }],
     likePatches: true,
   },
   {
     name: "a patch replaces the overrides of CRIBaseRuntimeSpecConfig",
-    live: [
+    before: [
       { kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { rlimits: [{ hard: 1 }] } } },
     ],
     patch: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { oomScoreAdj: 1 } } }],
-    gives: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { oomScoreAdj: 1 } } }],
+    after: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { oomScoreAdj: 1 } } }],
     likePatches: true,
   },
   {
     name: "lists of a patch replace those of BGPInstanceConfig",
-    live: [
+    before: [
       {
         kind: "BGPInstanceConfig",
         name: "f",
@@ -131,7 +133,7 @@ const merges: Merge[] = [
         neighbors: [{ link: "b" }],
       },
     ],
-    gives: [
+    after: [
       {
         kind: "BGPInstanceConfig",
         name: "f",
@@ -144,7 +146,7 @@ const merges: Merge[] = [
   },
   {
     name: "a rule of image verification replaces the rule of the same image, at its position",
-    live: [
+    before: [
       {
         kind: "ImageVerificationConfig",
         rules: [
@@ -162,7 +164,7 @@ const merges: Merge[] = [
         ],
       },
     ],
-    gives: [
+    after: [
       {
         kind: "ImageVerificationConfig",
         rules: [
@@ -176,37 +178,37 @@ const merges: Merge[] = [
   },
   {
     name: "an argument's list replaces a list",
-    live: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
+    before: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: ["z"] } } } }],
-    gives: [{ machine: { kubelet: { extraArgs: { a: ["z"] } } } }],
+    after: [{ machine: { kubelet: { extraArgs: { a: ["z"] } } } }],
     likePatches: true,
   },
   {
     name: "an argument's list replaces a text",
-    live: [{ machine: { kubelet: { extraArgs: { a: "x" } } } }],
+    before: [{ machine: { kubelet: { extraArgs: { a: "x" } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: ["y", "z"] } } } }],
-    gives: [{ machine: { kubelet: { extraArgs: { a: ["y", "z"] } } } }],
+    after: [{ machine: { kubelet: { extraArgs: { a: ["y", "z"] } } } }],
     likePatches: true,
   },
   {
     name: "an argument's text replaces a list",
-    live: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
+    before: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: "z" } } } }],
-    gives: [{ machine: { kubelet: { extraArgs: { a: "z" } } } }],
+    after: [{ machine: { kubelet: { extraArgs: { a: "z" } } } }],
     likePatches: true,
   },
   {
     name: "an argument's list replaces a list in KubeletConfig",
-    live: [{ kind: "KubeletConfig", extraArgs: { a: ["x"], b: "c" } }],
+    before: [{ kind: "KubeletConfig", extraArgs: { a: ["x"], b: "c" } }],
     patch: [{ kind: "KubeletConfig", extraArgs: { a: ["y"] } }],
-    gives: [{ kind: "KubeletConfig", extraArgs: { a: ["y"], b: "c" } }],
+    after: [{ kind: "KubeletConfig", extraArgs: { a: ["y"], b: "c" } }],
     likePatches: true,
   },
   {
     name: "lists of the same names are joined in a document of another kind",
-    live: [{ kind: "OtherConfig", ingress: ["a"], rules: [{ image: "x" }] }],
+    before: [{ kind: "OtherConfig", ingress: ["a"], rules: [{ image: "x" }] }],
     patch: [{ kind: "OtherConfig", ingress: ["b"], rules: [{ image: "x", more: 1 }] }],
-    gives: [
+    after: [
       {
         kind: "OtherConfig",
         ingress: ["a", "b"],
@@ -218,7 +220,7 @@ const merges: Merge[] = [
   // V1Alpha1ConflictValidate).
   {
     name: "a setting is merged into the document that the configuration already has for it",
-    live: [
+    before: [
       { machine: { type: "worker" } },
       { kind: "KubeletConfig", image: "ghcr.io/siderolabs/kubelet:v1.36.0" },
       { kind: "KubeNodeConfig", labels: { a: "b" } },
@@ -238,7 +240,7 @@ const merges: Merge[] = [
         },
       },
     ],
-    gives: [
+    after: [
       { machine: { type: "worker", sysctls: { "vm.nr_hugepages": "1" } } },
       {
         kind: "KubeletConfig",
@@ -252,7 +254,7 @@ const merges: Merge[] = [
   // With this document, the list silently has no effect (siderolabs/docs v1.14, upgrading Talos).
   {
     name: "a module that has a KernelModuleConfig gets its parameters in this document",
-    live: [
+    before: [
       { machine: { type: "worker" } },
       { kind: "KernelModuleConfig", name: "nvidia", parameters: ["a=1"] },
       { kind: "KernelModuleConfig", name: "nvidia_uvm" },
@@ -270,7 +272,7 @@ const merges: Merge[] = [
         },
       },
     ],
-    gives: [
+    after: [
       { machine: { type: "worker", kernel: { modules: [{ name: "nvidia_drm" }] } } },
       { kind: "KernelModuleConfig", name: "nvidia", parameters: ["a=1", "b=2"] },
       { kind: "KernelModuleConfig", name: "nvidia_uvm" },
@@ -279,19 +281,19 @@ const merges: Merge[] = [
   // Spellings
   {
     name: "a number equals the text that Talos reads it as",
-    live: "machine:\n  sysctls:\n    net.core.bpf_jit_harden: 1\n",
+    before: "machine:\n  sysctls:\n    net.core.bpf_jit_harden: 1\n",
     patch: [{ machine: { sysctls: { "net.core.bpf_jit_harden": "1" } } }],
   },
   {
     name: "a module that another tool gave parameters stays as it is",
-    live:
+    before:
       "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: " +
       "[NVreg_EnableGpuFirmware=1]\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
   },
   {
     name: "an empty field gets the patch's value",
-    live: "machine:\n  files: null\n  sysctls: {}\n",
+    before: "machine:\n  files: null\n  sysctls: {}\n",
     patch: [
       {
         machine: {
@@ -300,7 +302,7 @@ const merges: Merge[] = [
         },
       },
     ],
-    gives: [
+    after: [
       {
         machine: {
           files: [{ op: "create", path: "/var/a", permissions: 420, content: "a" }],
@@ -311,33 +313,34 @@ const merges: Merge[] = [
   },
   {
     name: "a comment stays next to a value that is replaced",
-    live: "machine:\n    install:\n        image: old:1 # for the installer\n    registries: {}\n",
+    before:
+      "machine:\n    install:\n        image: old:1 # for the installer\n    registries: {}\n",
     patch:
       "machine:\n  install: { image: new:1 }\n  registries: { mirrors: { a: { endpoints: [b] } } }\n",
-    gives:
+    after:
       "machine:\n    install:\n        image: new:1 # for the installer\n    registries:\n        " +
       "mirrors:\n            a:\n                endpoints:\n                    - b\n",
   },
   {
     name: "permissions stay octal",
-    live: "machine: {}\n",
+    before: "machine: {}\n",
     patch:
       "machine:\n  files:\n    - op: create\n      path: /var/a\n      permissions: 0o644\n      " +
       "content: a\n",
-    gives:
+    after:
       "machine:\n    files:\n        - op: create\n          path: /var/a\n          permissions: " +
       "0o644\n          content: a\n",
   },
   {
     name: "an empty configuration gets the patch's settings",
-    live: "",
+    before: "",
     patch: [{ machine: { sysctls: { a: "b" } } }],
-    gives: [{ machine: { sysctls: { a: "b" } } }],
+    after: [{ machine: { sysctls: { a: "b" } } }],
   },
   // Conflicts
   {
     name: "another tool's file with the same path and other content is a conflict",
-    live: [
+    before: [
       {
         machine: {
           files: [
@@ -370,7 +373,7 @@ const merges: Merge[] = [
   },
   {
     name: "another tool's file with the same path and content stays",
-    live: [
+    before: [
       {
         machine: {
           files: [
@@ -399,7 +402,7 @@ const merges: Merge[] = [
   },
   {
     name: "a text is a conflict if the patch has a mapping",
-    live: "machine:\n  sysctls: none\n",
+    before: "machine:\n  sysctls: none\n",
     patch: [{ machine: { sysctls: { a: "b" } } }],
     conflicts: {
       "machine.sysctls": /^adopted-conflict: .*has a value here, but the stack writes a mapping/,
@@ -407,7 +410,7 @@ const merges: Merge[] = [
   },
   {
     name: "a mapping is a conflict if the patch has a list",
-    live: "machine:\n  kernel:\n    modules: { nvidia: true }\n",
+    before: "machine:\n  kernel:\n    modules: { nvidia: true }\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
     conflicts: {
       "machine.kernel.modules":
@@ -416,7 +419,7 @@ const merges: Merge[] = [
   },
   {
     name: "a list is a conflict if the patch has a text",
-    live: "machine:\n  install:\n    image: [a]\n",
+    before: "machine:\n  install:\n    image: [a]\n",
     patch: [{ machine: { install: { image: "b" } } }],
     conflicts: {
       "machine.install.image":
@@ -425,16 +428,16 @@ const merges: Merge[] = [
   },
   {
     name: "a configuration that cannot be read is a conflict",
-    live: "machine: [",
+    before: "machine: [",
     patch: [{ machine: { install: { image: "b" } } }],
     conflicts: { configuration: /cannot be read/ },
   },
 ];
 
 test.each(merges)("$name", (row) => {
-  const [live, patch] = [textOf(row.live), textOf(row.patch)];
-  const { configuration, added, changed, conflicts } = mergeConfiguration(live, [patch]);
-  const found = conflicts.map(({ check, field, problem, remedy }) => [
+  const [before, patch] = [textOf(row.before), textOf(row.patch)];
+  const { configuration, added, changed, conflicts } = mergeConfiguration(before, [patch]);
+  const foundConflicts = conflicts.map(({ check, field, problem, remedy }) => [
     field,
     `${check}: ${problem}; ${remedy}`,
   ]);
@@ -442,22 +445,25 @@ test.each(merges)("$name", (row) => {
     field,
     expect.stringMatching(pattern),
   ]);
-  expect(Object.fromEntries(found)).toEqual(Object.fromEntries(patterns));
-  if (row.gives === undefined)
-    return expect({ configuration, changed, added }).toEqual(nothing(live));
-  const gives = textOf(row.gives);
-  if (typeof row.gives === "string") expect(configuration).toBe(gives);
-  expect(contentOf(configuration)).toEqual(contentOf(gives));
-  const again = mergeConfiguration(configuration, [patch], added);
-  expect(again).toMatchObject({ configuration, changed: false, added });
-  const taken = unmergeConfiguration(configuration, added);
-  if (typeof row.gives === "string") expect(taken).toBe(live);
-  expect(contentOf(taken)).toEqual(contentOf(live));
+  expect(Object.fromEntries(foundConflicts)).toEqual(Object.fromEntries(patterns));
+  if (row.after === undefined) {
+    expect({ configuration, changed, added }).toEqual(unchanged(before));
+    return;
+  }
+  const after = textOf(row.after);
+  if (typeof row.after === "string") expect(configuration).toBe(after);
+  expect(contentOf(configuration)).toEqual(contentOf(after));
+  const secondMerge = mergeConfiguration(configuration, [patch], added);
+  expect(secondMerge).toMatchObject({ configuration, changed: false, added });
+  const unmerged = unmergeConfiguration(configuration, added);
+  if (typeof row.after === "string") expect(unmerged).toBe(before);
+  expect(contentOf(unmerged)).toEqual(contentOf(before));
   if (row.likePatches)
-    expect([...wantedOf([live, patch]).values()][0]).toEqual(contentOf(gives)[0]);
+    expect([...wantedOf([before, patch]).values()][0]).toEqual(contentOf(after)[0]);
 });
 
-const nothing = (configuration: string): object => ({
+/** The result of a merge that changes nothing. */
+const unchanged = (configuration: string): object => ({
   configuration,
   changed: false,
   added: { additions: [] },

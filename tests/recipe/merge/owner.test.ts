@@ -4,85 +4,101 @@ import { contentOf, talosConfiguration } from "./content";
 
 // Changes by the configuration's owner after a merge. talhelper, for example, applies its own configuration as a
 // whole.
-const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
+const imagePatch = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
 
 test.each([
   {
     case: "replaces a value that the stack changed",
-    live: talosConfiguration,
-    theirs: image("theirs:2"),
+    configuration: talosConfiguration,
+    ownersConfiguration: imagePatch("owner:2"),
   },
   {
     case: "replaces a value that the stack added",
-    live: "machine:\n  install:\n    disk: /dev/sda\n",
-    theirs: image("theirs:1"),
+    configuration: "machine:\n  install:\n    disk: /dev/sda\n",
+    ownersConfiguration: imagePatch("owner:1"),
   },
   {
     case: "removes a value that the stack changed",
-    live: talosConfiguration,
-    theirs: "machine:\n  install:\n    disk: /dev/sda\n",
+    configuration: talosConfiguration,
+    ownersConfiguration: "machine:\n  install:\n    disk: /dev/sda\n",
   },
 ])(
   "if the owner $case, a merge sets the stack's value again, and unmerging restores the owner's text",
   (row) => {
-    const first = mergeConfiguration(row.live, [image("a:1")]);
-    for (const wanted of ["a:1", "a:2"]) {
-      const second = mergeConfiguration(row.theirs, [image(wanted)], first.added);
-      expect(second.changed).toBe(true);
-      expect(second.configuration).toContain(`image: ${wanted}`);
-      const third = mergeConfiguration(second.configuration, [image("a:3")], second.added);
-      for (const merged of [second, third])
+    const firstMerge = mergeConfiguration(row.configuration, [imagePatch("a:1")]);
+    for (const imageName of ["a:1", "a:2"]) {
+      const secondMerge = mergeConfiguration(
+        row.ownersConfiguration,
+        [imagePatch(imageName)],
+        firstMerge.added,
+      );
+      expect(secondMerge.changed).toBe(true);
+      expect(secondMerge.configuration).toContain(`image: ${imageName}`);
+      const thirdMerge = mergeConfiguration(
+        secondMerge.configuration,
+        [imagePatch("a:3")],
+        secondMerge.added,
+      );
+      for (const merged of [secondMerge, thirdMerge])
         expect(contentOf(unmergeConfiguration(merged.configuration, merged.added))).toEqual(
-          contentOf(row.theirs),
+          contentOf(row.ownersConfiguration),
         );
     }
   },
 );
 
-// A run staged this value, but its answer was lost, so the value looks like the owner's.
+// A run staged this value but its answer was lost. No record says that the value is the stack's.
 test("if a staged value is merged again, unmerging still restores the original value", () => {
-  const first = mergeConfiguration(talosConfiguration, [image("a:1")]);
-  const unheard = mergeConfiguration(first.configuration, [image("a:2")], first.added);
-  const again = mergeConfiguration(unheard.configuration, [image("a:2")], first.added);
-  expect(again).toMatchObject({ changed: false, added: unheard.added });
-  expect(contentOf(unmergeConfiguration(again.configuration, again.added))).toEqual(
+  const firstMerge = mergeConfiguration(talosConfiguration, [imagePatch("a:1")]);
+  const lostMerge = mergeConfiguration(
+    firstMerge.configuration,
+    [imagePatch("a:2")],
+    firstMerge.added,
+  );
+  const repeatedMerge = mergeConfiguration(
+    lostMerge.configuration,
+    [imagePatch("a:2")],
+    firstMerge.added,
+  );
+  expect(repeatedMerge).toMatchObject({ changed: false, added: lostMerge.added });
+  expect(contentOf(unmergeConfiguration(repeatedMerge.configuration, repeatedMerge.added))).toEqual(
     contentOf(talosConfiguration),
   );
 });
 
-const modules = (...items: object[]): string =>
+const modulesPatch = (...items: object[]): string =>
   stringify({ machine: { kernel: { modules: items } } });
-const volume = (size: string): string =>
+const volumeDocument = (size: string): string =>
   stringify({ kind: "UserVolumeConfig", name: "data", size });
 test.each([
   {
     case: "removes the item that the patch extends",
-    before: modules({ name: "nvidia", parameters: ["theirs"] }),
-    patch: modules({ name: "nvidia", parameters: ["ours"] }),
-    after: modules(),
-    says: [{ machine: { kernel: { modules: [{ name: "nvidia", parameters: ["ours"] }] } } }],
+    before: modulesPatch({ name: "nvidia", parameters: ["owner=1"] }),
+    patch: modulesPatch({ name: "nvidia", parameters: ["stack=1"] }),
+    after: modulesPatch(),
+    merged: [{ machine: { kernel: { modules: [{ name: "nvidia", parameters: ["stack=1"] }] } } }],
   },
   {
     case: "removes the document that the patch changes",
-    before: `machine: {}\n---\n${volume("1GB")}`,
-    patch: volume("2GB"),
+    before: `machine: {}\n---\n${volumeDocument("1GB")}`,
+    patch: volumeDocument("2GB"),
     after: "machine: {}\n",
-    says: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
+    merged: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
   },
   {
     case: "changes a document that the patch added",
     before: "machine: {}\n",
-    patch: volume("2GB"),
-    after: `machine: {}\n---\n${volume("1GB")}`,
-    says: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
+    patch: volumeDocument("2GB"),
+    after: `machine: {}\n---\n${volumeDocument("1GB")}`,
+    merged: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
   },
 ])(
   "if the owner $case, the patch still applies, and its removal restores the owner's values",
   (row) => {
-    const first = mergeConfiguration(row.before, [row.patch]);
-    const second = mergeConfiguration(row.after, [row.patch], first.added);
-    expect(contentOf(second.configuration)).toEqual(row.says);
-    expect(contentOf(unmergeConfiguration(second.configuration, second.added))).toEqual(
+    const firstMerge = mergeConfiguration(row.before, [row.patch]);
+    const secondMerge = mergeConfiguration(row.after, [row.patch], firstMerge.added);
+    expect(contentOf(secondMerge.configuration)).toEqual(row.merged);
+    expect(contentOf(unmergeConfiguration(secondMerge.configuration, secondMerge.added))).toEqual(
       contentOf(row.after),
     );
   },

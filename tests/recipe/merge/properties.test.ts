@@ -5,62 +5,74 @@ import { mergeConfiguration, unmergeConfiguration, type Added } from "../../../c
 import { contentOf } from "./content";
 
 describe("for any configuration and patches", () => {
-  const word = fc.constantFrom("a", "b", "c", "d");
-  const value = fc.oneof(word, fc.integer({ min: 0, max: 3 }), fc.boolean());
-  const named = <T>(
+  const anyWord = fc.constantFrom("a", "b", "c", "d");
+  const anyValue = fc.oneof(anyWord, fc.integer({ min: 0, max: 3 }), fc.boolean());
+  const itemsNamedBy = <T>(
     key: string,
-    rest: fc.Arbitrary<Record<string, T>>,
+    otherFields: fc.Arbitrary<Record<string, T>>,
   ): fc.Arbitrary<Record<string, unknown>[]> =>
     fc
-      .uniqueArray(fc.tuple(word, rest), { maxLength: 3, selector: ([name]) => name })
-      .map((items) => items.map(([name, more]) => ({ [key]: name, ...more })));
-  const machine = fc.record(
+      .uniqueArray(fc.tuple(anyWord, otherFields), { maxLength: 3, selector: ([name]) => name })
+      .map((items) => items.map(([name, fields]) => ({ [key]: name, ...fields })));
+  const anyMachine = fc.record(
     {
-      type: word,
-      install: fc.record({ image: word, disk: word }, { requiredKeys: [] }),
-      sysctls: fc.oneof(fc.dictionary(word, word), fc.constant(null)),
+      type: anyWord,
+      install: fc.record({ image: anyWord, disk: anyWord }, { requiredKeys: [] }),
+      sysctls: fc.oneof(fc.dictionary(anyWord, anyWord), fc.constant(null)),
       kernel: fc.record(
         {
           modules: fc.oneof(
-            named("name", fc.record({ parameters: fc.uniqueArray(word) }, { requiredKeys: [] })),
+            itemsNamedBy(
+              "name",
+              fc.record({ parameters: fc.uniqueArray(anyWord) }, { requiredKeys: [] }),
+            ),
             fc.constant(null),
           ),
         },
         { requiredKeys: [] },
       ),
       files: fc.oneof(
-        named("path", fc.record({ op: fc.constant("create"), content: word })),
+        itemsNamedBy("path", fc.record({ op: fc.constant("create"), content: anyWord })),
         fc.constant(null),
       ),
-      certSANs: fc.uniqueArray(word),
-      features: fc.dictionary(word, fc.dictionary(word, value)),
+      certSANs: fc.uniqueArray(anyWord),
+      features: fc.dictionary(anyWord, fc.dictionary(anyWord, anyValue)),
     },
     { requiredKeys: [] },
   );
-  const document = fc.record({
+  const anyDocument = fc.record({
     kind: fc.constantFrom("LinkConfig", "UserVolumeConfig"),
-    name: word,
-    size: value,
+    name: anyWord,
+    size: anyValue,
   });
-  const configuration = fc
+  const anyConfiguration = fc
     .tuple(
-      fc.record({ machine }, { requiredKeys: [] }),
-      fc.uniqueArray(document, { maxLength: 3, selector: ({ kind, name }) => `${kind}/${name}` }),
+      fc.record({ machine: anyMachine }, { requiredKeys: [] }),
+      fc.uniqueArray(anyDocument, {
+        maxLength: 3,
+        selector: ({ kind, name }) => `${kind}/${name}`,
+      }),
     )
-    .map(([main, more]) => [main, ...more].map((part) => stringify(part)).join("---\n"));
-  const patches = fc.array(configuration, { maxLength: 3 });
-  const same = (a: string, b: string): boolean => isDeepStrictEqual(contentOf(a), contentOf(b));
+    .map((documents) =>
+      documents
+        .flat()
+        .map((document) => stringify(document))
+        .join("---\n"),
+    );
+  const anyPatches = fc.array(anyConfiguration, { maxLength: 3 });
+  const haveSameContent = (first: string, second: string): boolean =>
+    isDeepStrictEqual(contentOf(first), contentOf(second));
 
   test("a second merge changes nothing", () => {
     fc.assert(
-      fc.property(configuration, patches, (live, wanted) => {
-        const once = mergeConfiguration(live, wanted);
-        fc.pre(once.conflicts.length === 0);
-        const twice = mergeConfiguration(once.configuration, wanted, once.added);
+      fc.property(anyConfiguration, anyPatches, (configuration, patches) => {
+        const firstMerge = mergeConfiguration(configuration, patches);
+        fc.pre(firstMerge.conflicts.length === 0);
+        const secondMerge = mergeConfiguration(firstMerge.configuration, patches, firstMerge.added);
         return (
-          !twice.changed &&
-          twice.configuration === once.configuration &&
-          isDeepStrictEqual(twice.added, once.added)
+          !secondMerge.changed &&
+          secondMerge.configuration === firstMerge.configuration &&
+          isDeepStrictEqual(secondMerge.added, firstMerge.added)
         );
       }),
     );
@@ -68,10 +80,13 @@ describe("for any configuration and patches", () => {
 
   test("unmerging restores the configuration", () => {
     fc.assert(
-      fc.property(configuration, patches, (live, wanted) => {
-        const merged = mergeConfiguration(live, wanted);
+      fc.property(anyConfiguration, anyPatches, (configuration, patches) => {
+        const merged = mergeConfiguration(configuration, patches);
         fc.pre(merged.conflicts.length === 0);
-        return same(unmergeConfiguration(merged.configuration, merged.added), live);
+        return haveSameContent(
+          unmergeConfiguration(merged.configuration, merged.added),
+          configuration,
+        );
       }),
     );
   });
@@ -79,59 +94,68 @@ describe("for any configuration and patches", () => {
   test("unmerging restores the configuration after any number of merges", () => {
     fc.assert(
       fc.property(
-        configuration,
-        fc.array(patches, { minLength: 1, maxLength: 4 }),
-        (live, rounds) => {
-          let state: { configuration: string; added?: Added } = { configuration: live };
-          for (const wanted of rounds) {
-            const merged = mergeConfiguration(state.configuration, wanted, state.added);
-            if (merged.conflicts.length === 0) state = merged;
+        anyConfiguration,
+        fc.array(anyPatches, { minLength: 1, maxLength: 4 }),
+        (original, patchesOfMerges) => {
+          let configuration = original;
+          let added: Added = { additions: [] };
+          for (const patches of patchesOfMerges) {
+            const merged = mergeConfiguration(configuration, patches, added);
+            if (merged.conflicts.length === 0) ({ configuration, added } = merged);
           }
-          return same(
-            unmergeConfiguration(state.configuration, state.added ?? { additions: [] }),
-            live,
-          );
+          return haveSameContent(unmergeConfiguration(configuration, added), original);
         },
       ),
     );
   });
 
-  // Marks each mapping and each value as the owner's, since unmerging cannot distinguish equal values of owner and
-  // stack.
-  const owned = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(owned);
-    if (typeof value !== "object" || value === null) return `theirs-${String(value)}`;
+  /**
+   * The value with a mark of the owner in each mapping and each text. Without the mark, unmerging could not
+   * distinguish equal values of owner and stack.
+   */
+  const markedAsOwners = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(markedAsOwners);
+    if (typeof value !== "object" || value === null) return `owner-${String(value)}`;
     const entries = Object.entries(value).filter(
-      ([, one]) => one !== null && !(Array.isArray(one) && one.length === 0),
+      ([, child]) => child !== null && !(Array.isArray(child) && child.length === 0),
     );
-    const identity = ["kind", "name", "path", "op"];
+    const identifyingKeys = ["kind", "name", "path", "op"];
     return {
-      theirs: "yes",
+      owner: "yes",
       ...Object.fromEntries(
-        entries.map(([k, one]) => [k, identity.includes(k) ? one : owned(one)]),
+        entries.map(([key, child]) => [
+          key,
+          identifyingKeys.includes(key) ? child : markedAsOwners(child),
+        ]),
       ),
     };
   };
 
   test("unmerging restores what another tool wrote between the merges", () => {
-    const theirs = configuration.map((text) =>
+    const ownersConfiguration = anyConfiguration.map((text) =>
       contentOf(text)
-        .map((part) => stringify(owned(part)))
+        .map((part) => stringify(markedAsOwners(part)))
         .join("---\n"),
     );
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(fc.option(theirs), patches), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(fc.option(ownersConfiguration), anyPatches), {
+          minLength: 1,
+          maxLength: 4,
+        }),
         (rounds) => {
+          let configuration = "";
           let added: Added = { additions: [] };
-          let live = "";
-          let owners = "";
-          for (const [applied, wanted] of rounds) {
-            if (applied !== null) owners = live = applied;
-            const merged = mergeConfiguration(live, wanted, added);
-            if (merged.conflicts.length === 0) ({ configuration: live, added } = merged);
+          let lastWritten = "";
+          for (const [written, patches] of rounds) {
+            if (written !== null) {
+              lastWritten = written;
+              configuration = written;
+            }
+            const merged = mergeConfiguration(configuration, patches, added);
+            if (merged.conflicts.length === 0) ({ configuration, added } = merged);
           }
-          return same(unmergeConfiguration(live, added), owners);
+          return haveSameContent(unmergeConfiguration(configuration, added), lastWritten);
         },
       ),
     );
@@ -142,12 +166,14 @@ describe("for any configuration and patches", () => {
     const filesOf = (text: string): { path: string }[] =>
       (contentOf(text)[0] as Files | undefined)?.machine?.files ?? [];
     fc.assert(
-      fc.property(configuration, patches, (live, wanted) => {
-        const merged = filesOf(mergeConfiguration(live, wanted).configuration);
-        const paths = merged.map((file) => file.path);
+      fc.property(anyConfiguration, anyPatches, (configuration, patches) => {
+        const mergedFiles = filesOf(mergeConfiguration(configuration, patches).configuration);
+        const paths = mergedFiles.map((file) => file.path);
         return (
           new Set(paths).size === paths.length &&
-          filesOf(live).every((file) => merged.some((other) => isDeepStrictEqual(other, file)))
+          filesOf(configuration).every((file) =>
+            mergedFiles.some((mergedFile) => isDeepStrictEqual(mergedFile, file)),
+          )
         );
       }),
     );

@@ -3,65 +3,71 @@ import { mergeConfiguration, unmergeConfiguration } from "../../../components/re
 import { contentOf } from "./content";
 
 describe("a rule of image verification", () => {
-  const rules = (...items: object[]): string =>
+  const ruleDocument = (...items: object[]): string =>
     stringify({ kind: "ImageVerificationConfig", rules: items });
-  const live = rules({ image: "a/*", keyless: { issuer: "theirs" } });
+  const machineRule = ruleDocument({ image: "a/*", keyless: { issuer: "machine" } });
 
   test("gets the patches' content, and unmerging restores the machine's content", () => {
-    const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
-    const second = mergeConfiguration(
-      first.configuration,
-      [rules({ image: "a/*", skip: false })],
-      first.added,
+    const firstMerge = mergeConfiguration(machineRule, [
+      ruleDocument({ image: "a/*", skip: true }),
+    ]);
+    const secondMerge = mergeConfiguration(
+      firstMerge.configuration,
+      [ruleDocument({ image: "a/*", skip: false })],
+      firstMerge.added,
     );
-    expect(contentOf(second.configuration)).toEqual(
-      contentOf(rules({ image: "a/*", skip: false })),
+    expect(contentOf(secondMerge.configuration)).toEqual(
+      contentOf(ruleDocument({ image: "a/*", skip: false })),
     );
     // A run whose answer was lost has already written this rule, so it still belongs to the stack.
-    const unheard = mergeConfiguration(
-      second.configuration,
-      [rules({ image: "a/*", skip: false })],
-      first.added,
+    const repeatedMerge = mergeConfiguration(
+      secondMerge.configuration,
+      [ruleDocument({ image: "a/*", skip: false })],
+      firstMerge.added,
     );
-    for (const { configuration, added } of [second, unheard])
-      expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(contentOf(live));
+    for (const { configuration, added } of [secondMerge, repeatedMerge])
+      expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(contentOf(machineRule));
   });
 
   test("gets the machine's content back when it leaves the patches", () => {
-    const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
+    const first = mergeConfiguration(machineRule, [ruleDocument({ image: "a/*", skip: true })]);
     expect(
       contentOf(mergeConfiguration(first.configuration, [], first.added).configuration),
-    ).toEqual(contentOf(live));
+    ).toEqual(contentOf(machineRule));
   });
 
   test("stays after unmerging if another tool has changed it since the merge", () => {
-    const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
-    const theirs = rules({ image: "a/*", keyless: { issuer: "later" } });
-    expect(contentOf(unmergeConfiguration(theirs, first.added))).toEqual(contentOf(theirs));
+    const first = mergeConfiguration(machineRule, [ruleDocument({ image: "a/*", skip: true })]);
+    const changedRule = ruleDocument({ image: "a/*", keyless: { issuer: "later" } });
+    expect(contentOf(unmergeConfiguration(changedRule, first.added))).toEqual(
+      contentOf(changedRule),
+    );
   });
 });
 
 describe("search domains", () => {
-  const resolver = (...domains: string[]): string =>
+  const resolverDocument = (...domains: string[]): string =>
     stringify({ kind: "ResolverConfig", searchDomains: { domains } });
 
   test.each([
-    ["v1.14.1", ["ours"]],
-    ["v1.15.0-beta.0", ["ours"]],
-    ["v1.14.0", ["theirs", "ours"]],
-    ["v1.13.9", ["theirs", "ours"]],
+    ["v1.14.1", ["stack.example"]],
+    ["v1.15.0-beta.0", ["stack.example"]],
+    ["v1.14.0", ["machine.example", "stack.example"]],
+    ["v1.13.9", ["machine.example", "stack.example"]],
   ])(
     "are merged as Talos %s does, and unmerging restores the machine's domains",
     (release, domains) => {
-      const live = resolver("theirs");
+      const machineResolver = resolverDocument("machine.example");
       const { configuration, added } = mergeConfiguration(
-        live,
-        [resolver("ours")],
+        machineResolver,
+        [resolverDocument("stack.example")],
         undefined,
         release,
       );
-      expect(contentOf(configuration)).toEqual(contentOf(resolver(...domains)));
-      expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(contentOf(live));
+      expect(contentOf(configuration)).toEqual(contentOf(resolverDocument(...domains)));
+      expect(contentOf(unmergeConfiguration(configuration, added))).toEqual(
+        contentOf(machineResolver),
+      );
     },
   );
 });

@@ -1,9 +1,9 @@
 import { expectPlan, type StackChange } from "./expect-plan";
 
-const cuda13 = { pods: { train: { image: "nvidia/cuda:13.0.1-base-ubuntu24.04" } } };
+const cuda13Pod = { pods: { train: { image: "nvidia/cuda:13.0.1-base-ubuntu24.04" } } };
 
 /** vLLM with an image as the only workload. */
-const onlyVllm = (image: string): StackChange => ({
+const vllmAlone = (image: string): StackChange => ({
   workloads: { ollama: null, comfyui: null, vllm: { model: "a/b", image } },
 });
 
@@ -67,7 +67,7 @@ test("smokeTestImage replaces the default image of the smoke test", () =>
 // From 0.20.0 on, vLLM's images have CUDA 13 (vllm#42738), and CUDA 13 needs driver 580 (cudaFloors).
 test("driver 570 is too old for vLLM 0.20.0, whose image has CUDA 13", () =>
   expectPlan(
-    { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.20.0") },
+    { base: "rtx5070ti", change: vllmAlone("vllm/vllm-openai:v0.20.0") },
     {
       findings: [
         /^cuda-image workloads\.vllm\.image: .*needs driver 580\.65\.06, but k8s-worker4 runs 570\.211\.01/,
@@ -77,7 +77,7 @@ test("driver 570 is too old for vLLM 0.20.0, whose image has CUDA 13", () =>
 
 test("driver 570 is too old for vLLM 0.29.0, whose image has CUDA 13", () =>
   expectPlan(
-    { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.29.0") },
+    { base: "rtx5070ti", change: vllmAlone("vllm/vllm-openai:v0.29.0") },
     {
       findings: [
         /^cuda-image workloads\.vllm\.image: .*needs driver 580\.65\.06, but k8s-worker4 runs 570\.211\.01/,
@@ -87,13 +87,13 @@ test("driver 570 is too old for vLLM 0.29.0, whose image has CUDA 13", () =>
 
 test("driver 570 is new enough for vLLM 0.19.1", () =>
   expectPlan(
-    { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.19.1") },
+    { base: "rtx5070ti", change: vllmAlone("vllm/vllm-openai:v0.19.1") },
     { findings: [] },
   ));
 
 test("driver 570 is new enough for vLLM's image with CUDA 12.9", () =>
   expectPlan(
-    { base: "rtx5070ti", change: onlyVllm("vllm/vllm-openai:v0.28.0-cu129") },
+    { base: "rtx5070ti", change: vllmAlone("vllm/vllm-openai:v0.28.0-cu129") },
     { findings: [] },
   ));
 
@@ -110,7 +110,7 @@ test("vLLM 0.20.0 on driver 580 gets no note on forward compatibility", () =>
         },
       },
     },
-    { noNote: [/cuda-compat/] },
+    { absentNotes: [/cuda-compat/] },
   ));
 
 test("vLLM's tag latest, which does not tell its CUDA, gets no note on forward compatibility", () =>
@@ -126,7 +126,7 @@ test("vLLM's tag latest, which does not tell its CUDA, gets no note on forward c
         },
       },
     },
-    { noNote: [/cuda-compat/] },
+    { absentNotes: [/cuda-compat/] },
   ));
 
 test("driver 595 is new enough for vLLM 0.29.0", () =>
@@ -155,7 +155,7 @@ test("on data-center cards with driver 570, an image with CUDA 13 gets a note on
       machine: { gpus: [{ model: "L40S" }] },
       change: {
         gpuOperator: { version: "v25.10.1" },
-        workloads: cuda13,
+        workloads: cuda13Pod,
         machines: {
           b: {
             address: "10.1.0.6",
@@ -176,7 +176,7 @@ test("an image with CUDA 13 is refused if a machine has a data-center card that 
       machine: { gpus: [{ model: "L40S" }] },
       change: {
         gpuOperator: { version: "v25.10.1" },
-        workloads: cuda13,
+        workloads: cuda13Pod,
         machines: {
           b: {
             address: "10.1.0.6",
@@ -200,7 +200,7 @@ test("an image with CUDA 13 is refused if one of two machines has a GeForce with
       machine: { gpus: [{ model: "L40S" }] },
       change: {
         gpuOperator: { version: "v25.10.1" },
-        workloads: cuda13,
+        workloads: cuda13Pod,
         machines: {
           b: {
             address: "10.1.0.6",
@@ -222,10 +222,10 @@ test("an image with CUDA 13 is refused if a machine has a GeForce with driver 57
     {
       talosVersion: "v1.12.6",
       machine: { gpus: [{ model: "L40S" }, { model: "RTX 4090" }] },
-      change: { gpuOperator: { version: "v25.10.1" }, workloads: cuda13 },
+      change: { gpuOperator: { version: "v25.10.1" }, workloads: cuda13Pod },
     },
     {
-      noNote: [/cuda-compat/],
+      absentNotes: [/cuda-compat/],
       findings: [/^cuda-image .*needs driver 580\.65\.06, but gpu runs 570\.211\.01/],
     },
   ));

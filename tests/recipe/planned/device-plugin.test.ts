@@ -4,14 +4,17 @@ import { expectPlan, type StackChange } from "./expect-plan";
 // The chart always gets a MIG strategy, unless a configuration of the user sets one.
 
 /** The device plugin in place of the operator. */
-const pluginAlone = (version: string, values?: Record<string, unknown>): StackChange => ({
+const pluginInsteadOfOperator = (
+  version: string,
+  values?: Record<string, unknown>,
+): StackChange => ({
   gpuOperator: null,
   devicePlugin: { version, ...(values && { values }) },
 });
 
 test("without sharing, the MIG strategy is none", () =>
   expectPlan(
-    { talosVersion: "v1.11.6", change: pluginAlone("0.18.2") },
+    { talosVersion: "v1.11.6", change: pluginInsteadOfOperator("0.18.2") },
     { kubernetes: { release: { values: { migStrategy: "none" } } } },
   ));
 
@@ -30,7 +33,10 @@ test("with time slices, the MIG strategy is none", () =>
 
 test("a MIG strategy in devicePlugin.values replaces the stack's", () =>
   expectPlan(
-    { talosVersion: "v1.11.6", change: pluginAlone("0.18.2", { migStrategy: "mixed" }) },
+    {
+      talosVersion: "v1.11.6",
+      change: pluginInsteadOfOperator("0.18.2", { migStrategy: "mixed" }),
+    },
     { kubernetes: { release: { values: { migStrategy: "mixed" } } } },
   ));
 
@@ -38,7 +44,7 @@ test("if the plugin's configuration in devicePlugin.values sets the MIG strategy
   expectPlan(
     {
       talosVersion: "v1.11.6",
-      change: pluginAlone("0.18.2", {
+      change: pluginInsteadOfOperator("0.18.2", {
         config: {
           map: {
             default: yaml`
@@ -54,7 +60,7 @@ test("if the plugin's configuration in devicePlugin.values sets the MIG strategy
 
 test("on Talos 1.13, the stack lets the plugin hand out cards through CDI", () =>
   expectPlan(
-    { change: pluginAlone("0.19.3") },
+    { change: pluginInsteadOfOperator("0.19.3") },
     {
       kubernetes: {
         release: {
@@ -97,7 +103,7 @@ test("on Talos 1.15, which has no NVIDIA runtime, the plugin's pod is privileged
 
 test("a deviceListStrategy of envvar in devicePlugin.values stays", () =>
   expectPlan(
-    { change: pluginAlone("0.19.3", { deviceListStrategy: "envvar" }) },
+    { change: pluginInsteadOfOperator("0.19.3", { deviceListStrategy: "envvar" }) },
     {
       kubernetes: { release: { values: { deviceListStrategy: "envvar", nvidiaDriverRoot: null } } },
     },
@@ -105,7 +111,7 @@ test("a deviceListStrategy of envvar in devicePlugin.values stays", () =>
 
 test("the plugin uses envvar if devicePlugin.values set another driver root", () =>
   expectPlan(
-    { change: pluginAlone("0.19.3", { nvidiaDriverRoot: "/usr/local" }) },
+    { change: pluginInsteadOfOperator("0.19.3", { nvidiaDriverRoot: "/usr/local" }) },
     {
       kubernetes: {
         release: { values: { deviceListStrategy: "envvar", nvidiaDriverRoot: "/usr/local" } },
@@ -115,7 +121,7 @@ test("the plugin uses envvar if devicePlugin.values set another driver root", ()
 
 test("a plugin that is older than the tables uses envvar", () =>
   expectPlan(
-    { change: pluginAlone("0.14.5") },
+    { change: pluginInsteadOfOperator("0.14.5") },
     {
       kubernetes: { release: { values: { deviceListStrategy: "envvar", nvidiaDriverRoot: null } } },
     },
@@ -123,7 +129,7 @@ test("a plugin that is older than the tables uses envvar", () =>
 
 test("with cdi-cri in devicePlugin.values, the stack sets the driver root to /", () =>
   expectPlan(
-    { change: pluginAlone("0.19.3", { deviceListStrategy: "cdi-cri" }) },
+    { change: pluginInsteadOfOperator("0.19.3", { deviceListStrategy: "cdi-cri" }) },
     {
       kubernetes: { release: { values: { deviceListStrategy: "cdi-cri", nvidiaDriverRoot: "/" } } },
     },
@@ -131,7 +137,7 @@ test("with cdi-cri in devicePlugin.values, the stack sets the driver root to /",
 
 test("with cdi-annotations in devicePlugin.values, the stack sets the driver root to /", () =>
   expectPlan(
-    { change: pluginAlone("0.19.3", { deviceListStrategy: "cdi-annotations" }) },
+    { change: pluginInsteadOfOperator("0.19.3", { deviceListStrategy: "cdi-annotations" }) },
     {
       kubernetes: {
         release: { values: { deviceListStrategy: "cdi-annotations", nvidiaDriverRoot: "/" } },
@@ -141,7 +147,7 @@ test("with cdi-annotations in devicePlugin.values, the stack sets the driver roo
 
 test("with envvar,cdi-cri in devicePlugin.values, the stack sets the driver root to /", () =>
   expectPlan(
-    { change: pluginAlone("0.19.3", { deviceListStrategy: "envvar,cdi-cri" }) },
+    { change: pluginInsteadOfOperator("0.19.3", { deviceListStrategy: "envvar,cdi-cri" }) },
     {
       kubernetes: {
         release: { values: { deviceListStrategy: "envvar,cdi-cri", nvidiaDriverRoot: "/" } },
@@ -152,7 +158,10 @@ test("with envvar,cdi-cri in devicePlugin.values, the stack sets the driver root
 test("with cdi-cri, a driver root in devicePlugin.values stays", () =>
   expectPlan(
     {
-      change: pluginAlone("0.19.3", { deviceListStrategy: "cdi-cri", nvidiaDriverRoot: "/driver" }),
+      change: pluginInsteadOfOperator("0.19.3", {
+        deviceListStrategy: "cdi-cri",
+        nvidiaDriverRoot: "/driver",
+      }),
     },
     {
       kubernetes: {
@@ -164,7 +173,7 @@ test("with cdi-cri, a driver root in devicePlugin.values stays", () =>
 test("with cdi-annotations, a driver root in devicePlugin.values stays", () =>
   expectPlan(
     {
-      change: pluginAlone("0.19.3", {
+      change: pluginInsteadOfOperator("0.19.3", {
         deviceListStrategy: "cdi-annotations",
         nvidiaDriverRoot: "/driver",
       }),
@@ -175,7 +184,7 @@ test("with cdi-annotations, a driver root in devicePlugin.values stays", () =>
 test("with envvar,cdi-cri, a driver root in devicePlugin.values stays", () =>
   expectPlan(
     {
-      change: pluginAlone("0.19.3", {
+      change: pluginInsteadOfOperator("0.19.3", {
         deviceListStrategy: "envvar,cdi-cri",
         nvidiaDriverRoot: "/driver",
       }),
@@ -204,7 +213,7 @@ test("an external plugin's configuration in a ConfigMap gets a note at external.
 test("a plugin release that is in the tables gets no note", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.18.2" } } },
-    { noNote: [/0\.18\.2/] },
+    { absentNotes: [/0\.18\.2/] },
   ));
 
 test("a plugin release between two releases of the tables gets a note", () =>
@@ -246,7 +255,7 @@ test("a plugin that the stack takes over gets no note if its values set runtimeC
         devicePlugin: { version: "0.18.2", takeOver: "a", values: { runtimeClassName: "nvidia" } },
       },
     },
-    { noNote: [/^devicePlugin\.values\.runtimeClassName: is not set/] },
+    { absentNotes: [/^devicePlugin\.values\.runtimeClassName: is not set/] },
   ));
 
 test("with failRequestsGreaterThanOne: false, the plugin's configuration lets a pod request several slices", () =>

@@ -1,39 +1,39 @@
 import { yaml } from "../../support/yaml";
 import { expectPlan } from "./expect-plan";
 
-const open = [
+const openModules = [
   "siderolabs/nvidia-container-toolkit-production",
   "siderolabs/nvidia-open-gpu-kernel-modules-production",
 ];
-const openLts = [
+const openModulesLts = [
   "siderolabs/nvidia-container-toolkit-lts",
   "siderolabs/nvidia-open-gpu-kernel-modules-lts",
 ];
-const proprietary = [
+const proprietaryModules = [
   "siderolabs/nonfree-kmod-nvidia-production",
   "siderolabs/nvidia-container-toolkit-production",
 ];
-const proprietaryLts = [
+const proprietaryModulesLts = [
   "siderolabs/nonfree-kmod-nvidia-lts",
   "siderolabs/nvidia-container-toolkit-lts",
 ];
-const withFabricManager = [
+const openModulesWithFabricManager = [
   "siderolabs/nvidia-container-toolkit-production",
   "siderolabs/nvidia-fabricmanager-production",
   "siderolabs/nvidia-open-gpu-kernel-modules-production",
 ];
-const modules = [
+const kernelModules = [
   { name: "nvidia" },
   { name: "nvidia_uvm" },
   { name: "nvidia_drm" },
   { name: "nvidia_modeset" },
 ];
-const ownImage = "registry.example.com/talos/installer:v1.13.6-nvidia-2";
+const customImage = "registry.example.com/talos/installer:v1.13.6-nvidia-2";
 
 test("on Talos 1.11, an RTX 5070 Ti gets the open modules of production", () =>
   expectPlan(
     { talosVersion: "v1.11.5", machine: { gpus: [{ model: "RTX 5070 Ti" }] } },
-    { machine: { driverVersion: "570.172.08", extensions: open } },
+    { machine: { driverVersion: "570.172.08", extensions: openModules } },
   ));
 
 test("on Talos 1.12 with the branch lts, an H100 gets the open modules of lts", () =>
@@ -43,31 +43,31 @@ test("on Talos 1.12 with the branch lts, an H100 gets the open modules of lts", 
       machine: { gpus: [{ model: "H100 NVL" }] },
       change: { driver: { branch: "lts" } },
     },
-    { machine: { driverVersion: "580.126.20", extensions: openLts } },
+    { machine: { driverVersion: "580.126.20", extensions: openModulesLts } },
   ));
 
 test("on Talos 1.12, a GTX 1080 Ti gets the proprietary modules of production", () =>
   expectPlan(
     { talosVersion: "v1.12.6", machine: { gpus: [{ model: "GTX 1080 Ti" }] } },
-    { machine: { driverVersion: "570.211.01", extensions: proprietary } },
+    { machine: { driverVersion: "570.211.01", extensions: proprietaryModules } },
   ));
 
 test("on Talos 1.13, a GTX 1080 Ti gets the proprietary modules of lts", () =>
   expectPlan(
     { machine: { gpus: [{ model: "GTX 1080 Ti" }] } },
-    { machine: { driverVersion: "580.178.04", extensions: proprietaryLts } },
+    { machine: { driverVersion: "580.178.04", extensions: proprietaryModulesLts } },
   ));
 
 test("on Talos 1.14, a V100 gets the proprietary modules of lts", () =>
   expectPlan(
     { talosVersion: "v1.14.0", machine: { gpus: [{ model: "V100" }] } },
-    { machine: { driverVersion: "580.178.04", extensions: proprietaryLts } },
+    { machine: { driverVersion: "580.178.04", extensions: proprietaryModulesLts } },
   ));
 
 test("with driver.flavour proprietary, an RTX 3090 gets the proprietary modules", () =>
   expectPlan(
     { talosVersion: "v1.10.9", change: { driver: { flavour: "proprietary" } } },
-    { machine: { driverVersion: "570.148.08", extensions: proprietary } },
+    { machine: { driverVersion: "570.148.08", extensions: proprietaryModules } },
   ));
 
 test("on Talos 1.11 with the branch lts, a T4 gets the open modules of lts", () =>
@@ -77,7 +77,7 @@ test("on Talos 1.11 with the branch lts, a T4 gets the open modules of lts", () 
       machine: { gpus: [{ model: "T4" }] },
       change: { driver: { branch: "lts" } },
     },
-    { machine: { driverVersion: "535.247.01", extensions: openLts } },
+    { machine: { driverVersion: "535.247.01", extensions: openModulesLts } },
   ));
 
 test("on Talos 1.13, a GB10 gets the kernel argument arm64.nobti after the user's arguments", () =>
@@ -86,7 +86,7 @@ test("on Talos 1.13, a GB10 gets the kernel argument arm64.nobti after the user'
     {
       machine: {
         driverVersion: "595.91.07",
-        extensions: proprietary,
+        extensions: proprietaryModules,
         schematic: yaml`
           customization:
               extraKernelArgs:
@@ -122,7 +122,7 @@ test("a GH200, whose processor is arm64, gets the kernel argument arm64.nobti", 
 test("on Talos 1.12, a GB10 gets the proprietary modules of lts", () =>
   expectPlan(
     { talosVersion: "v1.12.6", machine: { gpus: [{ model: "GB10" }] } },
-    { machine: { driverVersion: "580.126.20", extensions: proprietaryLts } },
+    { machine: { driverVersion: "580.126.20", extensions: proprietaryModulesLts } },
   ));
 
 test("NVIDIA extensions of the machine replace the stack's, and the list is sorted without duplicates", () =>
@@ -181,14 +181,17 @@ test("a machine without a GPU gets no extension, module, label or service of NVI
   ));
 
 test("on Talos 1.14, the patch still has the modules under machine.kernel, which the provider can merge", () =>
-  expectPlan({ talosVersion: "v1.14.0" }, { ownPatch: { machine: { kernel: { modules } } } }));
+  expectPlan(
+    { talosVersion: "v1.14.0" },
+    { packagePatch: { machine: { kernel: { modules: kernelModules } } } },
+  ));
 
 test("an HGX board of H100s gets the fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "NVIDIA H100 80GB HBM3", count: 8 }] } },
     {
       machine: {
-        extensions: withFabricManager,
+        extensions: openModulesWithFabricManager,
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
           { name: "ext-nvidia-cdi-gen", state: "Finished" },
@@ -203,7 +206,7 @@ test("an HGX board of H200s gets the fabric manager", () =>
     { machine: { gpus: [{ model: "H200", count: 8 }] } },
     {
       machine: {
-        extensions: withFabricManager,
+        extensions: openModulesWithFabricManager,
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
           { name: "ext-nvidia-cdi-gen", state: "Finished" },
@@ -218,7 +221,7 @@ test("an HGX board of A100s gets the fabric manager", () =>
     { machine: { gpus: [{ model: "A100-SXM4-80GB", count: 8 }] } },
     {
       machine: {
-        extensions: withFabricManager,
+        extensions: openModulesWithFabricManager,
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
           { name: "ext-nvidia-cdi-gen", state: "Finished" },
@@ -233,7 +236,7 @@ test("an HGX board of B200s gets the fabric manager and InfiniBand's user MAD mo
     { machine: { gpus: [{ model: "B200", count: 8 }] } },
     {
       machine: {
-        extensions: withFabricManager,
+        extensions: openModulesWithFabricManager,
         kernelModules: [
           { name: "nvidia" },
           { name: "nvidia_uvm" },
@@ -253,19 +256,19 @@ test("a fabric manager under extensions is not added a second time", () =>
         extensions: ["siderolabs/nvidia-fabricmanager-production"],
       },
     },
-    { machine: { extensions: withFabricManager } },
+    { machine: { extensions: openModulesWithFabricManager } },
   ));
 
 test("four H100s on an HGX board get no fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "H100 80GB HBM3", count: 4 }] } },
-    { machine: { extensions: open } },
+    { machine: { extensions: openModules } },
   ));
 
 test("eight H100 NVL, which need no HGX board, get no fabric manager", () =>
   expectPlan(
     { machine: { gpus: [{ model: "H100 NVL", count: 8 }] } },
-    { machine: { extensions: open } },
+    { machine: { extensions: openModules } },
   ));
 
 test("a fabric manager with four H100s gets a note that the NVSwitch is unknown", () =>
@@ -287,13 +290,13 @@ test("a fabric manager with eight H100s gets no note about the NVSwitch", () =>
         extensions: ["siderolabs/nvidia-fabricmanager-production"],
       },
     },
-    { noNote: [/whether the machine has an NVSwitch/] },
+    { absentNotes: [/whether the machine has an NVSwitch/] },
   ));
 
 test("a fabric manager is refused on a machine whose card never has an NVSwitch", () =>
   expectPlan(
     { machine: { extensions: ["siderolabs/nvidia-fabricmanager-production"] } },
-    { noNote: [/whether the machine has an NVSwitch/], findings: [/^fabricmanager-branch /] },
+    { absentNotes: [/whether the machine has an NVSwitch/], findings: [/^fabricmanager-branch /] },
   ));
 
 test("a machine gets the cluster's patches, then the machine's, then the stack's", () =>
@@ -354,8 +357,8 @@ test("a module that a patch declares with parameters is not declared again, but 
       },
     },
     {
-      machine: { kernelModules: modules },
-      ownPatch: {
+      machine: { kernelModules: kernelModules },
+      packagePatch: {
         machine: {
           kernel: {
             modules: [{ name: "nvidia_uvm" }, { name: "nvidia_drm" }, { name: "nvidia_modeset" }],
@@ -373,10 +376,10 @@ test("a stack with an unknown Talos release and an unknown card can be planned a
 
 test("a custom installer image replaces the Factory's, and the plan has only the branch of its driver", () =>
   expectPlan(
-    { talosVersion: "v1.13.6", machine: { installerImage: ownImage } },
+    { talosVersion: "v1.13.6", machine: { installerImage: customImage } },
     {
       machine: {
-        installerImage: ownImage,
+        installerImage: customImage,
         ownImage: true,
         driverBranch: "595",
         extensionServices: [
@@ -384,7 +387,7 @@ test("a custom installer image replaces the Factory's, and the plan has only the
           { name: "ext-nvidia-cdi-gen", state: "Finished" },
         ],
       },
-      ownPatch: { machine: { install: { image: ownImage } } },
+      packagePatch: { machine: { install: { image: customImage } } },
       someNotes: [
         /^machines\.\S+\.installerImage: .* make sure that the image has siderolabs\/nvidia-.*, siderolabs\/nvidia-/,
       ],

@@ -50,8 +50,8 @@ interface ExpectedPlan {
   allocatable?: Record<string, Record<string, number>>;
   /** Fields of the plan of Kubernetes. */
   kubernetes?: Fields<KubernetesRecipe>;
-  /** Fields of the patch that the package makes for the first machine. */
-  ownPatch?: object;
+  /** Fields of the patch that this package makes for the first machine. */
+  packagePatch?: object;
   /** All patches of the first machine, in order, each by a part of it. */
   patches?: string[];
   /** Names of all marker files, in order. */
@@ -63,7 +63,7 @@ interface ExpectedPlan {
   /** Some of the notes. */
   someNotes?: RegExp[];
   /** Patterns that no note matches. */
-  noNote?: RegExp[];
+  absentNotes?: RegExp[];
   /** All findings of the checks, each as `check field: problem`. Default: none. */
   findings?: RegExp[];
 }
@@ -73,38 +73,45 @@ export function expectPlan(
   { base = "one-card", talosVersion, machine = {}, change = {} }: ChangedStack,
   expected: ExpectedPlan,
 ): void {
-  const right = validStack(base);
-  const first = Object.keys(right.machines)[0]!;
-  const withMachine = applyMergePatch(right, {
+  const baseStack = validStack(base);
+  const firstName = Object.keys(baseStack.machines)[0]!;
+  const stackWithMachine = applyMergePatch(baseStack, {
     ...(talosVersion === undefined ? {} : { talosVersion }),
-    machines: { [first]: machine },
+    machines: { [firstName]: machine },
   });
-  const stack = applyMergePatch(withMachine, change) as ClusterSpec;
+  const stack = applyMergePatch(stackWithMachine, change) as ClusterSpec;
   const { findings, remarks, plan = planCluster(stack) } = judge(stack);
-  const found = findings.map(({ check, field, problem }) => `${check} ${field}: ${problem}`);
-  expect(found).toEqual(matching(expected.findings ?? []));
+  const findingLines = findings.map(({ check, field, problem }) => `${check} ${field}: ${problem}`);
+  expect(findingLines).toEqual(matchingPatterns(expected.findings ?? []));
 
-  const machines = Object.fromEntries(plan.machines.map((one) => [one.name, one]));
-  const its = machines[first]!;
-  expectFields(its, expected.machine ?? {});
+  const machines = Object.fromEntries(plan.machines.map((recipe) => [recipe.name, recipe]));
+  const firstMachine = machines[firstName]!;
+  expectFields(firstMachine, expected.machine ?? {});
   expectFields(machines, expected.machines ?? {});
   for (const [name, units] of Object.entries(expected.allocatable ?? {}))
-    expect([name, machines[name]!.allocatable]).toEqual([name, units]);
+    expect({ name, units: machines[name]!.allocatable }).toEqual({ name, units });
   expectFields(plan.kubernetes, expected.kubernetes ?? {});
-  if (expected.ownPatch) expectFields(parse(its.patches.at(-1) ?? ""), expected.ownPatch);
+  if (expected.packagePatch)
+    expectFields(parse(firstMachine.patches.at(-1) ?? ""), expected.packagePatch);
   if (expected.patches)
-    expect(its.patches).toEqual(expected.patches.map((text) => expect.stringContaining(text)));
+    expect(firstMachine.patches).toEqual(
+      expected.patches.map((text) => expect.stringContaining(text)),
+    );
   if (expected.markers)
     expect(plan.kubernetes.markers.map(({ file }) => file)).toEqual(expected.markers);
   if (expected.after) expect(plan.after).toEqual(expected.after);
 
   // tests/workloads/clients.test.ts tests which clients a model server accepts.
-  const all = remarks.map(renderFinding);
-  const notes = all.filter((note) => !note.includes("clients need no key"));
-  if (expected.notes) expect(notes).toEqual(matching(expected.notes));
-  expect(all).toEqual(expect.arrayContaining(matching(expected.someNotes ?? [])));
-  for (const pattern of expected.noNote ?? []) expect(all.join("\n")).not.toMatch(pattern);
+  const renderedRemarks = remarks.map(renderFinding);
+  const notes = renderedRemarks.filter((note) => !note.includes("clients need no key"));
+  if (expected.notes) expect(notes).toEqual(matchingPatterns(expected.notes));
+  expect(renderedRemarks).toEqual(
+    expect.arrayContaining(matchingPatterns(expected.someNotes ?? [])),
+  );
+  for (const pattern of expected.absentNotes ?? [])
+    expect(renderedRemarks.join("\n")).not.toMatch(pattern);
 }
 
-const matching = (patterns: RegExp[]): unknown[] =>
+/** Matches a list of texts, one for each pattern. */
+const matchingPatterns = (patterns: RegExp[]): unknown[] =>
   patterns.map((pattern) => expect.stringMatching(pattern));

@@ -112,7 +112,7 @@ test("Talos' own driver folder gets no note", () =>
         },
       },
     },
-    { noNote: [/driverInstallDir/] },
+    { absentNotes: [/driverInstallDir/] },
   ));
 
 test("a note says that the operator needs another Node Feature Discovery if nfd.enabled is false", () =>
@@ -128,7 +128,7 @@ test("without the operator's Node Feature Discovery, machines that have its labe
       machine: { labels: { "feature.node.kubernetes.io/pci-10de.present": "true" } },
       change: { gpuOperator: { values: { nfd: { enabled: false } } } },
     },
-    { noNote: [/another Node Feature/] },
+    { absentNotes: [/another Node Feature/] },
   ));
 
 test("a note says that the next GPU Operator refuses a deviceListStrategy of envvar", () =>

@@ -2,7 +2,7 @@ import { expectPlan } from "./expect-plan";
 
 // Notes about assumptions, and about facts that the user should know.
 
-const factory = {
+const factoryFacts = {
   talosVersion: "v1.13.10",
   lts: "580.190.10",
   production: "595.99.10",
@@ -29,7 +29,7 @@ test("for a Talos release that the tables only infer, the plan is sure only of t
 
 test("for a Talos release that the Image Factory describes, the plan has the Factory's driver version", () =>
   expectPlan(
-    { base: "modern", talosVersion: "v1.13.10", change: { releaseFacts: factory } },
+    { base: "modern", talosVersion: "v1.13.10", change: { releaseFacts: factoryFacts } },
     { machines: { "gpu-1": { driverVersion: "595.99.10", driverBranch: null } } },
   ));
 
@@ -38,7 +38,7 @@ test("the Image Factory's answer for v1.13.10 does not apply to v1.13.11", () =>
     {
       base: "modern",
       talosVersion: "v1.13.10",
-      change: { releaseFacts: factory, machines: { "gpu-1": { talosVersion: "v1.13.11" } } },
+      change: { releaseFacts: factoryFacts, machines: { "gpu-1": { talosVersion: "v1.13.11" } } },
     },
     { machines: { "gpu-1": { driverVersion: "595.91.07", driverBranch: "595" } } },
   ));
@@ -49,7 +49,7 @@ test("a machine gets the driver that the Image Factory reports for the machine's
       base: "modern",
       talosVersion: "v1.13.10",
       change: {
-        releaseFacts: factory,
+        releaseFacts: factoryFacts,
         machines: { "gpu-1": { talosVersion: "v1.13.11" } },
         otherReleaseFacts: [
           {
@@ -129,7 +129,7 @@ test("a new cluster of Talos 1.13 gets no note about its boot medium", () =>
       talosVersion: "v1.13.4",
       change: { bootstrap: true, gpuOperator: { version: "v26.3.3" } },
     },
-    { noNote: [/boot medium/], findings: [/^bootstrap/] },
+    { absentNotes: [/boot medium/], findings: [/^bootstrap/] },
   ));
 
 test("a note names a volume in another workload's namespace", () =>
@@ -206,5 +206,5 @@ test("a card gets no note if vfio-pci binds only another model", () =>
       base: "three-generations",
       machine: { gpus: [{ model: "RTX 4090" }], kernelArgs: ["vfio-pci.ids=10de:1aef,10DE:2204"] },
     },
-    { noNote: [/PCIDriverRebindConfig/] },
+    { absentNotes: [/PCIDriverRebindConfig/] },
   ));

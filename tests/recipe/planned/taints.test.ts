@@ -18,15 +18,18 @@ const controlPlaneToleration: PodToleration = {
   operator: "Exists",
   effect: "NoSchedule",
 };
-const everywhere: PodToleration[] = [controlPlaneToleration, nvidiaToleration, gpuToleration];
-const ofPatchedTaints: PodToleration[] = [
+const allTolerations: PodToleration[] = [controlPlaneToleration, nvidiaToleration, gpuToleration];
+const patchedTolerations: PodToleration[] = [
   nvidiaToleration,
   { key: "workload", operator: "Equal", value: "ai", effect: "NoSchedule" },
   { key: "gpu", operator: "Exists", effect: "NoExecute" },
 ];
 
 /** The device plugin in place of the operator. */
-const pluginAlone = (version: string, values?: Record<string, unknown>): StackChange => ({
+const pluginInsteadOfOperator = (
+  version: string,
+  values?: Record<string, unknown>,
+): StackChange => ({
   gpuOperator: null,
   devicePlugin: { version, ...(values && { values }) },
 });
@@ -40,7 +43,7 @@ test("workloads, NVIDIA's DaemonSets and Node Feature Discovery tolerate the tai
         release: {
           values: {
             daemonsets: { tolerations: [nvidiaToleration, gpuToleration] },
-            "node-feature-discovery": { worker: { tolerations: everywhere } },
+            "node-feature-discovery": { worker: { tolerations: allTolerations } },
           },
         },
       },
@@ -61,7 +64,7 @@ test("workloads tolerate taints from a patch's kubelet argument, and the stack d
         ],
       },
     },
-    { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
+    { machine: { nodeTaints: [] }, kubernetes: { tolerations: patchedTolerations } },
   ));
 
 test("workloads tolerate taints from a list of kubelet arguments", () =>
@@ -78,7 +81,7 @@ test("workloads tolerate taints from a list of kubelet arguments", () =>
         ],
       },
     },
-    { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
+    { machine: { nodeTaints: [] }, kubernetes: { tolerations: patchedTolerations } },
   ));
 
 test("workloads tolerate taints from a patch's kubelet.extraConfig", () =>
@@ -98,7 +101,7 @@ test("workloads tolerate taints from a patch's kubelet.extraConfig", () =>
         ],
       },
     },
-    { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
+    { machine: { nodeTaints: [] }, kubernetes: { tolerations: patchedTolerations } },
   ));
 
 test("workloads tolerate taints from a patch's nodeTaints, which a finding refuses", () =>
@@ -111,7 +114,7 @@ test("workloads tolerate taints from a patch's nodeTaints, which a finding refus
     },
     {
       machine: { nodeTaints: [] },
-      kubernetes: { tolerations: ofPatchedTaints },
+      kubernetes: { tolerations: patchedTolerations },
       findings: [/^patch-node-taints /],
     },
   ));
@@ -133,7 +136,7 @@ test("workloads tolerate taints from a patch's KubeletConfig", () =>
         ],
       },
     },
-    { machine: { nodeTaints: [] }, kubernetes: { tolerations: ofPatchedTaints } },
+    { machine: { nodeTaints: [] }, kubernetes: { tolerations: patchedTolerations } },
   ));
 
 test("workloads tolerate taints from a patch's KubeNodeConfig, which a finding refuses", () =>
@@ -152,7 +155,7 @@ test("workloads tolerate taints from a patch's KubeNodeConfig, which a finding r
     },
     {
       machine: { nodeTaints: [] },
-      kubernetes: { tolerations: ofPatchedTaints },
+      kubernetes: { tolerations: patchedTolerations },
       findings: [/^patch-node-taints /],
     },
   ));
@@ -168,10 +171,10 @@ test("the operator and the master and collector of Node Feature Discovery tolera
       kubernetes: {
         release: {
           values: {
-            operator: { tolerations: everywhere },
+            operator: { tolerations: allTolerations },
             "node-feature-discovery": {
-              master: { tolerations: everywhere },
-              gc: { tolerations: everywhere },
+              master: { tolerations: allTolerations },
+              gc: { tolerations: allTolerations },
             },
           },
         },
@@ -195,10 +198,10 @@ test("the operator and Node Feature Discovery tolerate a machine's taint also if
       kubernetes: {
         release: {
           values: {
-            operator: { tolerations: everywhere },
+            operator: { tolerations: allTolerations },
             "node-feature-discovery": {
-              master: { tolerations: everywhere },
-              gc: { tolerations: everywhere },
+              master: { tolerations: allTolerations },
+              gc: { tolerations: allTolerations },
             },
           },
         },
@@ -211,16 +214,16 @@ test("with gfd.enabled, the plugin's Node Feature Discovery tolerates a machine'
     {
       talosVersion: "v1.12.6",
       machine: { taints: { gpu: "true:NoSchedule" } },
-      change: pluginAlone("0.18.2", { gfd: { enabled: true } }),
+      change: pluginInsteadOfOperator("0.18.2", { gfd: { enabled: true } }),
     },
     {
       kubernetes: {
         release: {
           values: {
             nfd: {
-              worker: { tolerations: everywhere },
-              master: { tolerations: everywhere },
-              gc: { tolerations: everywhere },
+              worker: { tolerations: allTolerations },
+              master: { tolerations: allTolerations },
+              gc: { tolerations: allTolerations },
             },
           },
         },
@@ -233,16 +236,16 @@ test("with nfd.enabled, the plugin's Node Feature Discovery tolerates a machine'
     {
       talosVersion: "v1.12.6",
       machine: { taints: { gpu: "true:NoSchedule" } },
-      change: pluginAlone("0.18.2", { nfd: { enabled: true } }),
+      change: pluginInsteadOfOperator("0.18.2", { nfd: { enabled: true } }),
     },
     {
       kubernetes: {
         release: {
           values: {
             nfd: {
-              worker: { tolerations: everywhere },
-              master: { tolerations: everywhere },
-              gc: { tolerations: everywhere },
+              worker: { tolerations: allTolerations },
+              master: { tolerations: allTolerations },
+              gc: { tolerations: allTolerations },
             },
           },
         },
@@ -255,7 +258,7 @@ test("a device plugin without Node Feature Discovery gets no tolerations for Nod
     {
       talosVersion: "v1.12.6",
       machine: { taints: { gpu: "true:NoSchedule" } },
-      change: pluginAlone("0.18.2"),
+      change: pluginInsteadOfOperator("0.18.2"),
     },
     { kubernetes: { release: { values: { nfd: null } } } },
   ));
@@ -307,7 +310,7 @@ test("on Talos 1.14, the patch of an Omni machine has no taints, since the machi
       },
       change: { clusterName: "lab" },
     },
-    { ownPatch: { machine: { kubelet: null } } },
+    { packagePatch: { machine: { kubelet: null } } },
   ));
 
 test("on Talos 1.13, the patch of an Omni machine lets the kubelet register its taints", () =>
@@ -322,7 +325,7 @@ test("on Talos 1.13, the patch of an Omni machine lets the kubelet register its 
       change: { clusterName: "lab" },
     },
     {
-      ownPatch: {
+      packagePatch: {
         machine: {
           kubelet: {
             extraConfig: {

@@ -10,53 +10,50 @@ import {
 import type { StackSpec } from "../../../components/recipe/spec/index";
 import { configurationOf, repository } from "../../../stacks/stack-file";
 
-const page = fs.readFileSync(path.join(repository, "docs/operations.md"), "utf8");
-const text = /^## Fleets$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(page)![1]!;
-const fleet = configurationOf(text, "docs/operations.md") as unknown as StackSpec;
+const operationsPage = fs.readFileSync(path.join(repository, "docs/operations.md"), "utf8");
+const fleetText = /^## Fleets$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(operationsPage)![1]!;
+const fleetStack = configurationOf(fleetText, "docs/operations.md") as unknown as StackSpec;
 
-/** The fleet's stack without `upgrade.first`, since other pools have no machine of that name. */
-const { first: _first, ...upgrade } = fleet.upgrade!;
-const anyPools = { ...fleet, upgrade };
+/** The fleet's stack without `upgrade.first`, which names a machine that other pools lack. */
+const { first: _first, ...upgrade } = fleetStack.upgrade!;
+const stackWithoutFirst = { ...fleetStack, upgrade };
 
 /** The fleet with other pools, and with further changes. */
-const withPools = (pools: Record<string, object>, more: object = {}): unknown => ({
-  ...anyPools,
-  ...more,
+const stackWithPools = (pools: Record<string, object>, stackFields: object = {}): unknown => ({
+  ...stackWithoutFirst,
+  ...stackFields,
   pools,
 });
 const pool = { names: "gpu-#", addresses: ["10.1.0.1-10.1.0.12"] };
 const fieldsOf = (stack: unknown): string[] => findingsOf(stack).map(({ field }) => field);
 
 test("a stack of 200 machines and a canary pool has at most 12 lines", () => {
-  expect(text.trim().split("\n").length).toBeLessThanOrEqual(12);
-  const { spec, findings } = parseSpec(fleet);
+  expect(fleetText.trim().split("\n").length).toBeLessThanOrEqual(12);
+  const { spec, findings } = parseSpec(fleetStack);
   expect(findings).toEqual([]);
   expect(checkCluster(spec!)).toEqual([]);
   const names = Object.keys(spec!.machines);
   expect(names).toHaveLength(203);
-  expect([spec!.machines["gpu-001"]!.address, spec!.machines["gpu-200"]!.address]).toEqual([
-    "10.1.1.1",
-    "10.1.2.100",
-  ]);
-  expect(Object.keys(spec!)).not.toEqual(expect.arrayContaining(["pools"]));
+  expect(spec!.machines["gpu-001"]!.address).toBe("10.1.1.1");
+  expect(spec!.machines["gpu-200"]!.address).toBe("10.1.2.100");
+  expect(spec).not.toHaveProperty("pools");
 });
 
 test("the plan of a pool equals the plan of its machines written one by one", () => {
-  const { pools: _pools, machineDefaults, ...rest } = anyPools;
+  const { pools: _pools, machineDefaults, ...otherFields } = stackWithoutFirst;
   const machines = Object.fromEntries(
     Array.from({ length: 12 }, (_, index) => [
       `gpu-${index + 1}`,
       { ...machineDefaults, address: `10.1.0.${index + 1}`, labels: { rack: "a1", row: "2" } },
     ]),
   );
-  const [pooled, written] = [
-    withPools(
-      { gpu: { ...pool, labels: { rack: "a1" } } },
-      { machineDefaults: { ...machineDefaults, labels: { rack: "b", row: "2" } } },
-    ),
-    { ...rest, machines },
-  ].map((stack) => planCluster(parseSpec(stack).spec!));
-  expect(pooled).toEqual(written);
+  const stackOfMachines = { ...otherFields, machines };
+  const stackOfPool = stackWithPools(
+    { gpu: { ...pool, labels: { rack: "a1" } } },
+    { machineDefaults: { ...machineDefaults, labels: { rack: "b", row: "2" } } },
+  );
+  const planOf = (stack: unknown) => planCluster(parseSpec(stack).spec!);
+  expect(planOf(stackOfPool)).toEqual(planOf(stackOfMachines));
 });
 
 test.each([
@@ -64,13 +61,13 @@ test.each([
   ["fd00::fffe-fd00::1:1", ["fd00::fffe", "fd00::ffff", "fd00::1:0", "fd00::1:1"]],
   ["fd00:0::0:1-fd00::1", ["fd00::1"]],
 ])("the range %j contains both of its ends and all addresses between them", (range, addresses) => {
-  const { spec } = parseSpec(withPools({ gpu: { names: "n#", addresses: [range] } }));
+  const { spec } = parseSpec(stackWithPools({ gpu: { names: "n#", addresses: [range] } }));
   expect(Object.values(spec!.machines).map(({ address }) => address)).toEqual(addresses);
 });
 
 test("pools together have at most as many machines as Kubernetes supports, with any number of ranges", () => {
   const { findings } = parseSpec(
-    withPools({
+    stackWithPools({
       one: { names: "one-####", addresses: ["10.1.0.1-10.1.11.184"] },
       two: { names: "two-####", addresses: ["10.2.0.1-10.2.11.184"] },
     }),
@@ -82,7 +79,7 @@ test("pools together have at most as many machines as Kubernetes supports, with 
 
 test("a pool's machines are numbered from first on, across ranges, host names and single addresses", () => {
   const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
-  const { spec } = parseSpec(withPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
+  const { spec } = parseSpec(stackWithPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
   expect(Object.entries(spec!.machines).map(([name, { address }]) => [name, address])).toEqual([
     ["n09.lab", "10.1.0.254"],
     ["n10.lab", "10.1.0.255"],
@@ -100,43 +97,49 @@ describe("a canary pool", () => {
   };
 
   test("gets the pool's release and driver, and other machines keep the stack's", () => {
-    const machines = machinesOf(fleet);
-    const alone = machinesOf({ ...fleet, talosVersion: "v1.12.7", driver: { branch: "lts" } });
-    expect(machines["canary-1"]).toEqual(alone["canary-1"]);
+    const machines = machinesOf(fleetStack);
+    const machinesOfSecondStack = machinesOf({
+      ...fleetStack,
+      talosVersion: "v1.12.7",
+      driver: { branch: "lts" },
+    });
+    expect(machines["canary-1"]).toEqual(machinesOfSecondStack["canary-1"]);
     expect(machines["canary-1"]!.driverVersion).not.toBe(machines["gpu-001"]!.driverVersion);
     expect(machines["gpu-001"]).toEqual(
-      machinesOf(withPools({ gpu: fleet.pools!["gpu"]! }))["gpu-001"],
+      machinesOf(stackWithPools({ gpu: fleetStack.pools!["gpu"]! }))["gpu-001"],
     );
   });
 
   test("is checked by the pool's release, and other machines by the stack's", () => {
-    // The extension exists from Talos 1.12 on.
-    const pools = (of: string, canary: string): string[] =>
+    const newerExtension = "siderolabs/netbird"; // exists from Talos 1.12 on
+    const fieldsWithReleases = (stackVersion: string, canaryVersion: string): string[] =>
       fieldsOf({
-        ...anyPools,
-        talosVersion: of,
+        ...stackWithoutFirst,
+        talosVersion: stackVersion,
         pools: {
           gpu: pool,
           canary: {
             names: "c-#",
             addresses: ["10.2.0.1"],
-            talosVersion: canary,
-            extensions: [newer],
+            talosVersion: canaryVersion,
+            extensions: [newerExtension],
           },
         },
       });
-    const newer = "siderolabs/netbird";
-    expect(pools("v1.11.5", "v1.12.6")).toEqual([]);
-    expect(pools("v1.12.6", "v1.11.5")).toEqual(["pools.canary.extensions[0] (c-1)"]);
+    expect(fieldsWithReleases("v1.11.5", "v1.12.6")).toEqual([]);
+    expect(fieldsWithReleases("v1.12.6", "v1.11.5")).toEqual(["pools.canary.extensions[0] (c-1)"]);
   });
 
   test("is refused if only its release is Talos 1.13 or newer, or if its release is invalid", () => {
-    const canary = (talosVersion: string): string[] =>
+    const fieldsWithCanary = (talosVersion: string): string[] =>
       fieldsOf(
-        withPools({ gpu: pool, canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion } }),
+        stackWithPools({
+          gpu: pool,
+          canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion },
+        }),
       );
-    expect(canary("v1.13.0")).toEqual(["pools.canary.talosVersion (c-1)"]);
-    expect(canary("1.12")).toEqual(["pools.canary.talosVersion (c-1)"]);
+    expect(fieldsWithCanary("v1.13.0")).toEqual(["pools.canary.talosVersion (c-1)"]);
+    expect(fieldsWithCanary("1.12")).toEqual(["pools.canary.talosVersion (c-1)"]);
   });
 });
 
@@ -156,7 +159,7 @@ test("a finding at machineDefaults is reported once for several machines whose n
 describe("a finding on a pool", () => {
   test("is reported once for all its machines, with the pool's name", () => {
     const findings = findingsOf(
-      withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }),
+      stackWithPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }),
     );
     expect(findings.map(renderFinding)).toEqual([
       expect.stringMatching(
@@ -167,7 +170,9 @@ describe("a finding on a pool", () => {
 
   test("has a remedy that changes the pool's field", () => {
     const findings = findingsOf(
-      withPools({ gpu: { ...pool, kernelArgs: ['nvidia.NVreg_RegistryDwords="a=1 b=2"'] } }),
+      stackWithPools({
+        gpu: { ...pool, kernelArgs: ['nvidia.NVreg_RegistryDwords="a=1 b=2"'] },
+      }),
     );
     expect(findings.map(renderFinding)).toEqual([
       expect.stringMatching(/write it to pools\.gpu\.moduleParameters:/),
@@ -218,16 +223,21 @@ describe("a finding on a pool", () => {
     ],
     [
       "two pools with the same names",
-      { a: { ...pool, addresses: ["10.9.0.1"] }, gpu: { ...pool, addresses: ["10.9.0.2"] } },
+      {
+        a: { ...pool, addresses: ["10.9.0.1"] },
+        gpu: { ...pool, addresses: ["10.9.0.2"] },
+      },
       ["pools.gpu.names"],
     ],
     ["a misspelt field", { gpu: { ...pool, lables: {} } }, ["pools.gpu.lables"]],
-  ])("refuses %s", (_name, pools, fields) => {
-    expect(fieldsOf(withPools(pools))).toEqual(fields);
+  ])("refuses %s", (_, pools, fields) => {
+    expect(fieldsOf(stackWithPools(pools))).toEqual(fields);
   });
 
-  test("is at the pool's field for a missing role", () => {
-    const { role: _role, ...machineDefaults } = fleet.machineDefaults!;
-    expect(fieldsOf(withPools({ gpu: pool }, { machineDefaults }))).toEqual(["pools.gpu.role"]);
+  test("names the pool's field role if the pool has none", () => {
+    const { role: _role, ...machineDefaults } = fleetStack.machineDefaults!;
+    expect(fieldsOf(stackWithPools({ gpu: pool }, { machineDefaults }))).toEqual([
+      "pools.gpu.role",
+    ]);
   });
 });

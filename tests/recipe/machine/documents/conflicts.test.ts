@@ -4,10 +4,10 @@ import {
 } from "../../../../components/recipe/machine/documents/conflicts";
 import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
-const found = (text: string) => documentConflictsIn(new Map(documentsOf(text)));
+const conflictsIn = (text: string) => documentConflictsIn(new Map(documentsOf(text)));
 
 // `talosctl validate -m metal` v1.14.1, or Validate of its machinery, refuses each of these.
-test.each<[string, string, string, string]>([
+test.each<[machineFields: string, document: string, documentName: string, field: string]>([
   [
     "machine: {features: {stableHostname: true}}",
     "kind: HostnameConfig\nauto: stable",
@@ -68,12 +68,17 @@ test.each<[string, string, string, string]>([
     "UnattendedInstallConfig",
     "machine.install.extraKernelArgs",
   ],
-])("the fields %s conflict with the document %j", (main, document, named, field) => {
-  expect(found(`${main}\n---\napiVersion: v1alpha1\n${document}\n`)).toContainEqual({
-    document: named,
-    fields: expect.arrayContaining([field]),
-  });
-});
+])(
+  "the fields %s conflict with the document %j",
+  (machineFields, document, documentName, field) => {
+    expect(
+      conflictsIn(`${machineFields}\n---\napiVersion: v1alpha1\n${document}\n`),
+    ).toContainEqual({
+      document: documentName,
+      fields: expect.arrayContaining([field]),
+    });
+  },
+);
 
 test.each([
   [
@@ -94,7 +99,7 @@ test.each([
   ],
   ["a configuration without further documents", "machine: {kubelet: {image: a}}"],
 ])("no conflict is found for %s", (_, text) => {
-  expect(found(text)).toEqual([]);
+  expect(conflictsIn(text)).toEqual([]);
 });
 
 test("the message names the document that replaces the field, or says that none does", () => {
