@@ -26,19 +26,19 @@ test("every regular expression is a literal in the sources, except those of Talo
 
 test("growthOf distinguishes a regular expression of quadratic cost from a linear one", () => {
   const ratio = (source: string): number => growthOf({ source, flags: "" }).ratio;
-  for (const slow of ["\\s+$", "\\$\\{[^}]+\\}", "(a+)+b", "CUDA.*: not", "^\\d+\\.?\\d*$"])
-    expect([slow, ratio(slow) > allowedGrowth]).toEqual([slow, true]);
-  for (const linear of ["^[a-z]+\\d$", "\\$\\{[^}]{1,50}\\}", "(?<!\\s)\\s+$", "^\\d+(\\.\\d*)?$"])
-    expect([linear, ratio(linear) > allowedGrowth]).toEqual([linear, false]);
+  const quadratic = ["\\s+$", "\\$\\{[^}]+\\}", "(a+)+b", "CUDA.*: not", "^\\d+\\.?\\d*$"];
+  expect(quadratic.filter((source) => ratio(source) <= allowedGrowth)).toEqual([]);
+  const linear = ["^[a-z]+\\d$", "\\$\\{[^}]{1,50}\\}", "(?<!\\s)\\s+$", "^\\d+(\\.\\d*)?$"];
+  expect(linear.filter((source) => ratio(source) > allowedGrowth)).toEqual([]);
 });
 
 test("no regular expression has a cost that grows with the square of a text's length", () => {
-  const ofSchema = [...new Set(patternsIn(schema))].map((source) => ({
+  const schemaExpressions = [...new Set(patternsIn(schema))].map((source) => ({
     place: "talos-schema.json",
     source,
     flags: "u",
   }));
-  const slow = [...allExpressions, ...ofSchema].flatMap(({ place, source, flags }) => {
+  const slow = [...allExpressions, ...schemaExpressions].flatMap(({ place, source, flags }) => {
     const { ratio, text } = growthOf({ source, flags });
     const message = `${place} /${source}/${flags} ${ratio.toFixed(1)} ${JSON.stringify(text)}`;
     return ratio > allowedGrowth ? [message] : [];

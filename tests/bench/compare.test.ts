@@ -15,9 +15,9 @@ const comparison: Comparison = {
   long: false,
 };
 
-const round = (ours: number, theirs: number, memory = 1): Round => ({
-  subject: { seconds: ours, mebibytes: 100 * memory },
-  baseline: { seconds: theirs, mebibytes: 100 },
+const round = (subjectSeconds: number, baselineSeconds: number, memoryRatio = 1): Round => ({
+  subject: { seconds: subjectSeconds, mebibytes: 100 * memoryRatio },
+  baseline: { seconds: baselineSeconds, mebibytes: 100 },
 });
 
 describe("results of several rounds", () => {
@@ -38,8 +38,8 @@ describe("results of several rounds", () => {
 });
 
 describe("limits of a ratio", () => {
-  const failuresOf = (ours: number, memory: number) =>
-    doubledRatios([resultOf(comparison, [round(ours, 1, memory)])], {
+  const failuresOf = (cpuRatio: number, memoryRatio: number) =>
+    doubledRatios([resultOf(comparison, [round(cpuRatio, 1, memoryRatio)])], {
       one: { cpu: 1.5, memory: 1.2 },
     });
 
@@ -71,10 +71,15 @@ describe("limits of a ratio", () => {
     ]));
 
   test("the expected ratios are exactly those of the comparisons", () => {
-    const figures = comparisons.map(({ id, memory }) => [id, memory ? ["cpu", "memory"] : ["cpu"]]);
-    expect(Object.entries(expected).map(([id, ratios]) => [id, Object.keys(ratios)])).toEqual(
-      figures,
-    );
+    const comparedFigures = comparisons.map(({ id, memory }) => ({
+      id,
+      figures: memory ? ["cpu", "memory"] : ["cpu"],
+    }));
+    const expectedFigures = Object.entries(expected).map(([id, ratios]) => ({
+      id,
+      figures: Object.keys(ratios),
+    }));
+    expect(expectedFigures).toEqual(comparedFigures);
   });
 });
 

@@ -1,8 +1,13 @@
 import { firstLabEnvironment } from "../../bench/lab";
 
 test("the first lab has empty caches, and downloads tools only if TALOS_GPU_LAB_RELEASES is set", () => {
-  const left = { PATH: "/usr/bin", GOCACHE: "/left", GOMODCACHE: "/left", XDG_CACHE_HOME: "/left" };
-  const environment = {
+  const userEnvironment = {
+    PATH: "/usr/bin",
+    GOCACHE: "/left",
+    GOMODCACHE: "/left",
+    XDG_CACHE_HOME: "/left",
+  };
+  const labEnvironment = {
     PATH: "/usr/bin",
     GOCACHE: "/empty/go",
     GOMODCACHE: "/empty/modules",
@@ -10,7 +15,10 @@ test("the first lab has empty caches, and downloads tools only if TALOS_GPU_LAB_
     TALOS_GPU_LAB_TOOLS: "own",
     TALOS_GPU_LAB_RELEASES: "none",
   };
-  expect(firstLabEnvironment("/empty", left)).toEqual(environment);
-  const page = { TALOS_GPU_LAB_RELEASES: "http://127.0.0.1:8080" };
-  expect(firstLabEnvironment("/empty", { ...left, ...page })).toEqual({ ...environment, ...page });
+  expect(firstLabEnvironment("/empty", userEnvironment)).toEqual(labEnvironment);
+  const releases = { TALOS_GPU_LAB_RELEASES: "http://127.0.0.1:8080" };
+  expect(firstLabEnvironment("/empty", { ...userEnvironment, ...releases })).toEqual({
+    ...labEnvironment,
+    ...releases,
+  });
 });

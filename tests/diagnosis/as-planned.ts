@@ -3,7 +3,7 @@ import type { Observations } from "../../components/diagnosis";
 import type { Plan } from "../../components/recipe/index";
 
 /** A healthy container. */
-export const ready = { name: "main", state: "running", ready: true };
+export const readyContainer = { name: "main", state: "running", ready: true };
 
 type Pods = NonNullable<Observations["pods"]>;
 
@@ -13,7 +13,7 @@ export function asPlanned(plan: Plan): Observations {
   const { namespace } = release;
   const gpuMachines = plan.machines.filter(({ gpuCount }) => gpuCount > 0);
   const limits = [...new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []))];
-  const sets = [
+  const daemonSetNames = [
     {
       operator: "nvidia-device-plugin-daemonset",
       devicePlugin: "nvidia-device-plugin",
@@ -24,27 +24,28 @@ export function asPlanned(plan: Plan): Observations {
   ];
   const { ollama, comfyui, vllm, litellm, pods = {} } = plan.spec.workloads ?? {};
   const { machines = 1 } = vllm ?? {};
-  const alone = { ollama, comfyui, vllm: machines > 1 ? undefined : vllm, litellm };
-  const servers = Object.entries(alone).filter(([, its]) => its && its.active !== false);
-  const group = Array.from({ length: machines > 1 ? machines : 0 }, (_, index) => ({
+  const oneMachineServers = { ollama, comfyui, vllm: machines > 1 ? undefined : vllm, litellm };
+  const servers = Object.entries(oneMachineServers).flatMap(([name, server]) =>
+    server === undefined || server.active === false
+      ? []
+      : [{ name, namespace: server.namespace ?? name }],
+  );
+  const groupPods = Array.from({ length: machines > 1 ? machines : 0 }, (_, index) => ({
     namespace: "vllm",
     name: `vllm-group-0-${index}`,
     phase: "Running",
-    containers: [ready],
+    containers: [readyContainer],
     labels: { "leaderworkerset.sigs.k8s.io/name": "vllm-group" },
   }));
-  const deployment = (where: string, name: string) => ({
-    namespace: where,
-    name,
-    desired: 1,
-    ready: 1,
-  });
+  const operators = mode === "operator" ? [{ name: "gpu-operator", namespace }] : [];
   return {
     nodes: plan.machines.map((machine) => ({
       name: machine.name,
       labels: {
         ...machine.nodeLabels,
-        ...(machine.gpuCount > 0 && { "feature.node.kubernetes.io/pci-0300_10de.present": "true" }),
+        ...(machine.gpuCount > 0
+          ? { "feature.node.kubernetes.io/pci-0300_10de.present": "true" }
+          : {}),
         ...Object.fromEntries(
           machine.extensions.map((extension) => [
             `extensions.talos.dev/${extension.replace(/^.*\//, "")}`,
@@ -77,7 +78,7 @@ export function asPlanned(plan: Plan): Observations {
         machine.extensionServices.map(({ name, state }) => [name, state]),
       ),
     })),
-    daemonSets: sets.map((name) => ({
+    daemonSets: daemonSetNames.map((name) => ({
       namespace,
       name,
       labels: {},
@@ -86,10 +87,11 @@ export function asPlanned(plan: Plan): Observations {
       ready: gpuMachines.length,
       outdated: false,
     })),
-    deployments: [
-      ...(mode === "operator" ? [deployment(namespace, "gpu-operator")] : []),
-      ...servers.map(([name, its]) => deployment(its?.namespace ?? name, name)),
-    ],
+    deployments: [...operators, ...servers].map((deployment) => ({
+      ...deployment,
+      desired: 1,
+      ready: 1,
+    })),
     jobs: gpuMachines.map(({ name }) => ({
       namespace,
       name: `gpu-smoke-test-${name}-abcdef-12345678`,
@@ -98,33 +100,37 @@ export function asPlanned(plan: Plan): Observations {
     namespaces: [{ name: namespace, labels: namespaceLabels ?? {} }],
     runtimeClasses: [{ name: runtimeClass.name, handler: runtimeClass.handler }],
     releases: [{ namespace, name: release.name, status: "deployed", revision: 1 }],
-    pods: [...operands(sets, plan.kubernetes, gpuMachines), ...bare(pods), ...group],
+    pods: [
+      ...podsOfDaemonSets(daemonSetNames, plan.kubernetes, gpuMachines),
+      ...workloadPods(pods),
+      ...groupPods,
+    ],
     events: [],
   };
 }
 
-const operands = (
-  sets: string[],
+const podsOfDaemonSets = (
+  daemonSetNames: string[],
   { release, runtimeClass }: Plan["kubernetes"],
   machines: Plan["machines"],
 ): Pods =>
-  sets.flatMap((set) =>
+  daemonSetNames.flatMap((daemonSetName) =>
     machines.map(({ name }) => ({
       namespace: release.namespace,
-      name: `${set}-${name}`,
+      name: `${daemonSetName}-${name}`,
       phase: "Running",
       node: name,
-      owner: `DaemonSet/${set}`,
+      owner: `DaemonSet/${daemonSetName}`,
       ...(runtimeClass.name === "" ? {} : { runtimeClass: runtimeClass.name }),
-      containers: [ready],
+      containers: [readyContainer],
     })),
   );
 
-const bare = (pods: Record<string, { namespace?: string }>): Pods =>
+const workloadPods = (pods: Record<string, { namespace?: string }>): Pods =>
   Object.entries(pods).map(([name, { namespace = "gpu-pods" }]) => ({
     namespace,
     name,
     phase: "Running",
     gpus: true,
-    containers: [ready],
+    containers: [readyContainer],
   }));

@@ -4,39 +4,44 @@ import { planCluster } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
 import { asPlanned } from "./as-planned";
 
-// Two machines with cards. The second is one that may be away.
+// The second of the two machines with cards may be away, and is offline.
 
 const spec = validStack("three-generations");
-const lent = Object.keys(spec.machines).at(-1)!;
-spec.machines[lent]!.mayBeAway = true;
+const awayMachine = Object.keys(spec.machines).at(-1)!;
+spec.machines[awayMachine]!.mayBeAway = true;
 const plan = planCluster(spec);
-const well = asPlanned(plan);
-const gone = {
-  ...well,
-  nodes: well.nodes!.map((node) =>
-    node.name === lent ? { ...node, ready: false, allocatable: {} } : node,
+const healthy = asPlanned(plan);
+const offline = {
+  ...healthy,
+  nodes: healthy.nodes!.map((node) =>
+    node.name === awayMachine ? { ...node, ready: false, allocatable: {} } : node,
   ),
-  machines: well.machines!.map((machine) => (machine.name === lent ? { name: lent } : machine)),
-  daemonSets: well.daemonSets!.map((set) => ({ ...set, ready: set.desired - 1 })),
+  machines: healthy.machines!.map((machine) =>
+    machine.name === awayMachine ? { name: awayMachine } : machine,
+  ),
+  daemonSets: healthy.daemonSets!.map((daemonSet) => ({
+    ...daemonSet,
+    ready: daemonSet.desired - 1,
+  })),
 };
 
 test("a machine with mayBeAway that is offline causes no differences", () => {
-  const { away, ...present } = withoutAway(plan, gone);
-  expect(away).toEqual([lent]);
+  const { away, ...present } = withoutAway(plan, offline);
+  expect(away).toEqual([awayMachine]);
   expect(differences(present.seen, present.plan)).toEqual([]);
-  expect(differences(gone, plan)).not.toEqual([]);
+  expect(differences(offline, plan)).not.toEqual([]);
 });
 
 test.each([
-  ["it answers", { ...gone, machines: well.machines! }],
-  ["its node is ready", { ...gone, nodes: well.nodes! }],
-  ["the nodes were not observed", { machines: gone.machines }],
-])("a machine with mayBeAway is compared if %s", (_, seen) => {
-  expect(withoutAway(plan, seen)).toEqual({ plan, seen, away: [] });
+  ["it answers", { ...offline, machines: healthy.machines! }],
+  ["its node is ready", { ...offline, nodes: healthy.nodes! }],
+  ["the nodes were not observed", { machines: offline.machines }],
+])("a machine with mayBeAway is compared if %s", (_, observations) => {
+  expect(withoutAway(plan, observations)).toEqual({ plan, seen: observations, away: [] });
 });
 
 test("a machine without mayBeAway is compared", () => {
-  const { mayBeAway: _, ...machine } = spec.machines[lent]!;
-  const strict = { ...plan, spec: { ...spec, machines: { ...spec.machines, [lent]: machine } } };
-  expect(withoutAway(strict, gone).away).toEqual([]);
+  const { mayBeAway: _, ...machine } = spec.machines[awayMachine]!;
+  const machines = { ...spec.machines, [awayMachine]: machine };
+  expect(withoutAway({ ...plan, spec: { ...spec, machines } }, offline).away).toEqual([]);
 });

@@ -2,49 +2,55 @@ import { differences, type Observations } from "../../components/diagnosis";
 import { inventoryOf } from "../../components/diagnosis/inventory";
 import { systemOf } from "../../components/diagnosis/system";
 import { remarks } from "../../cli/doctor/remarks";
+import type { Plan } from "../../components/recipe";
 import { planOf } from "../support/plans";
 import { asPlanned } from "./as-planned";
 
-/** A device plugin, and an RTX 3090 in eight slices. */
+/** A stack with the device plugin, and an RTX 3090 in eight slices. */
 const plan = planOf("rtx3090");
-const seen = asPlanned(plan) as Required<Observations>;
-const [node] = seen.nodes;
-const [machine] = seen.machines;
+const observations = asPlanned(plan) as Required<Observations>;
+const [node] = observations.nodes;
+const [machine] = observations.machines;
 
 describe("a card that differs from the stack's", () => {
   const problems = (change: Observations) =>
-    differences({ ...seen, ...change }, plan).map(({ problem }) => problem);
-  const another =
+    differences({ ...observations, ...change }, plan).map(({ problem }) => problem);
+  const otherCard =
     "has a card RTX 3060, the plan says RTX 3090: the machine's gpus must list its real card";
 
   test("is found by the node's labels, or by the machine's PCI bus", () => {
-    const told = { ...node!, cards: [{ product: "NVIDIA-GeForce-RTX-3060", memoryMiB: 12288 }] };
-    expect(problems({ nodes: [told] })).toEqual([another]);
-    expect(problems({ machines: [{ ...machine!, cardIds: ["10de:2504"] }] })).toEqual([another]);
+    const labelledNode = {
+      ...node!,
+      cards: [{ product: "NVIDIA-GeForce-RTX-3060", memoryMiB: 12288 }],
+    };
+    expect(problems({ nodes: [labelledNode] })).toEqual([otherCard]);
+    expect(problems({ machines: [{ ...machine!, cardIds: ["10de:2504"] }] })).toEqual([otherCard]);
   });
 
   test("is not reported for the stack's card or an unknown PCI ID", () => {
-    const told = { ...node!, cards: [{ product: "NVIDIA-GeForce-RTX-3090", memoryMiB: 24576 }] };
-    expect(problems({ nodes: [told] })).toEqual([]);
+    const labelledNode = {
+      ...node!,
+      cards: [{ product: "NVIDIA-GeForce-RTX-3090", memoryMiB: 24576 }],
+    };
+    expect(problems({ nodes: [labelledNode] })).toEqual([]);
     expect(problems({ machines: [{ ...machine!, cardIds: ["10de:2204"] }] })).toEqual([]);
     expect(problems({ machines: [{ ...machine!, cardIds: ["10de:ffff"] }] })).toEqual([]);
   });
 });
 
 describe("pods that wait for GPUs", () => {
-  const waiting = (requests: Record<string, number>, placed?: string): Observations => {
+  const withPendingPod = (requests: Record<string, number>, nodeName?: string): Observations => {
     const pod = { namespace: "ai", name: "train", phase: "Pending", gpus: true, requests };
     return {
-      ...seen,
-      pods: [...seen.pods, { ...pod, ...(placed === undefined ? {} : { node: placed }) }],
+      ...observations,
+      pods: [
+        ...observations.pods,
+        { ...pod, ...(nodeName === undefined ? {} : { node: nodeName }) },
+      ],
     };
   };
-  const told = (requests: Record<string, number>, placed?: string): string[] =>
-    [plan, undefined].flatMap((its) =>
-      differences(waiting(requests, placed), its).map(
-        ({ about, problem }) => `${about} ${problem}`,
-      ),
-    );
+  const problemsOf = (observed: Observations, comparedPlan?: Plan): string[] =>
+    differences(observed, comparedPlan).map(({ about, problem }) => `${about} ${problem}`);
 
   test.each<[string, Record<string, number>, string]>([
     [
@@ -60,52 +66,54 @@ describe("pods that wait for GPUs", () => {
   ])(
     "are reported if no node can ever run them, with and without a plan: %s",
     (_, requests, line) => {
-      expect(told(requests)).toEqual([line, line]);
+      const waiting = withPendingPod(requests);
+      expect(problemsOf(waiting, plan)).toEqual([line]);
+      expect(problemsOf(waiting)).toEqual([line]);
     },
   );
 
   test("are only noted if a node can run them later, and not mentioned after they got a node", () => {
-    expect(told({ "nvidia.com/gpu": 8 })).toEqual([]);
-    expect(remarks(waiting({ "nvidia.com/gpu": 8 }), plan)).toEqual([
+    const waiting = withPendingPod({ "nvidia.com/gpu": 8 });
+    expect(problemsOf(waiting, plan)).toEqual([]);
+    expect(problemsOf(waiting)).toEqual([]);
+    expect(remarks(waiting, plan)).toEqual([
       expect.stringMatching(
         /^Pod ai\/train is Pending, and requests 8 of nvidia\.com\/gpu: it waits for free GPUs/,
       ),
     ]);
-    expect(remarks(waiting({ "nvidia.com/gpu": 9 }), plan)).toEqual([]);
-    expect([
-      ...told({ "nvidia.com/gpu": 9 }, "rtx3090"),
-      ...remarks(waiting({}, "rtx3090"), plan),
-    ]).toEqual([]);
+    expect(remarks(withPendingPod({ "nvidia.com/gpu": 9 }), plan)).toEqual([]);
+    const placed = withPendingPod({ "nvidia.com/gpu": 9 }, "rtx3090");
+    expect(problemsOf(placed, plan)).toEqual([]);
+    expect(problemsOf(placed)).toEqual([]);
+    expect(remarks(withPendingPod({}, "rtx3090"), plan)).toEqual([]);
   });
 });
 
-test("kernel arguments without effect are noted", () => {
-  const its = planOf("rtx3090", {
+test("kernel arguments of the stack that the running kernel lacks are noted", () => {
+  const planWithArgs = planOf("rtx3090", {
     machines: { rtx3090: { ...plan.spec.machines["rtx3090"], kernelArgs: ["iommu=pt", "quiet"] } },
   });
-  const of = (commandLine?: string): string[] =>
-    remarks(
-      {
-        ...seen,
-        machines: [{ ...machine!, ...(commandLine === undefined ? {} : { commandLine }) }],
-      },
-      its,
-    );
-  expect(of("talos.platform=metal quiet")).toEqual([
+  const remarksFor = (commandLine: string | undefined): string[] => {
+    const observed = commandLine === undefined ? machine! : { ...machine!, commandLine };
+    return remarks({ ...observations, machines: [observed] }, planWithArgs);
+  };
+  expect(remarksFor("talos.platform=metal quiet")).toEqual([
     expect.stringMatching(
       /^machine rtx3090: the running kernel does not match these kernelArgs: iommu=pt;/,
     ),
   ]);
-  expect([...of("quiet iommu=pt"), ...of()]).toEqual([]);
+  expect(remarksFor("quiet iommu=pt")).toEqual([]);
+  expect(remarksFor(undefined)).toEqual([]);
 });
 
 test("the inventory has one line for each machine", () => {
-  const two = { ...seen, machines: [{ ...machine!, cardIds: ["10de:2204", "10de:2204"] }] };
+  const cardIds = ["10de:2204", "10de:2204"];
+  const withTwoCards = { ...observations, machines: [{ ...machine!, cardIds }] };
   const driver = machine!.driverVersion;
-  expect(inventoryOf(systemOf(seen, plan), seen)).toEqual([
+  expect(inventoryOf(systemOf(observations, plan), observations)).toEqual([
     `rtx3090: RTX 3090, driver ${driver}, 8 × nvidia.com/gpu`,
   ]);
-  expect(inventoryOf(systemOf(two, plan), two)).toEqual([
+  expect(inventoryOf(systemOf(withTwoCards, plan), withTwoCards)).toEqual([
     `rtx3090: 2 × RTX 3090, driver ${driver}, 8 × nvidia.com/gpu`,
   ]);
   expect(inventoryOf(systemOf({}, plan), {})).toEqual(["rtx3090: RTX 3090"]);

@@ -3,11 +3,11 @@ import { consoleLines, driverErrors } from "../../components/clients/talos/conso
 import { causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
 import { migManagerRelease } from "../../components/recipe/cluster/mig-manager";
-import { namedOf, plansOf, withoutStack } from "./causes/case";
+import { diagnosedCauses, plansOf, withoutStack } from "./causes/case";
 import { cardFaults } from "./causes/card-faults";
 import { fixCases } from "./causes/fixes";
 import { operatorCases } from "./causes/operator";
-import { healthy } from "./causes/seen";
+import { healthy } from "./causes/observations";
 import { taintCases } from "./causes/taints";
 import { textsOfCauses } from "./causes/texts";
 import { twoMachineCases } from "./causes/two-machines";
@@ -15,16 +15,17 @@ import { twoMachineCases } from "./causes/two-machines";
 const cases = [...fixCases, ...taintCases, ...operatorCases, ...twoMachineCases];
 const texts = Object.entries(textsOfCauses);
 
-test.each(cases)("the diagnosis has exactly the expected causes: $name", (its) => {
-  const plans = plansOf(its);
+test.each(cases)("the diagnosis has exactly the expected causes: $name", (causeCase) => {
+  const plans = plansOf(causeCase);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans) {
-    expect(namedOf(its, plan)).toEqual(its.causes);
-    if (its.remedy !== undefined) expect(diagnose(its.seen, plan)[0]?.remedy).toContain(its.remedy);
+    expect(diagnosedCauses(causeCase, plan)).toEqual(causeCase.causes);
+    if (causeCase.remedy !== undefined)
+      expect(diagnose(causeCase.observations, plan)[0]?.remedy).toContain(causeCase.remedy);
   }
 });
 
-test.each(texts.flatMap(([cause, said]) => said.map((text) => [cause, text])))(
+test.each(texts.flatMap(([cause, messages]) => messages.map((text) => [cause, text])))(
   "the cause %s is recognised in: %s",
   (cause, message) => {
     const events = [{ namespace: "gpu", object: "Pod/x", message }];
@@ -37,35 +38,38 @@ test.each(cardFaults.map((fault) => [fault.kernel ?? fault.service!, fault] as c
   (_, { kernel, service, cause, remedy }) => {
     const log = `192.0.2.1: kern: warning: [2026-04-22T21:30:51.870495804Z]: ${kernel}\n`;
     const errors = kernel === undefined ? [service!] : driverErrors(consoleLines(log));
-    const seen = { machines: [{ name: "gpu-1", errors }] };
-    const found = diagnose(seen);
-    const remark = remarks(seen, undefined);
-    expect(found.map(({ fix }) => fix)).toEqual(cause === null ? [] : [cause]);
+    const observations = { machines: [{ name: "gpu-1", errors }] };
+    const diagnosed = diagnose(observations);
+    const remark = remarks(observations, undefined);
+    expect(diagnosed.map(({ fix }) => fix)).toEqual(cause === null ? [] : [cause]);
     expect(remark).toHaveLength(cause === null ? 1 : 0);
-    expect([...found.map((each) => each.remedy), ...remark]).toEqual([
-      expect.stringContaining(remedy),
-    ]);
+    const advice = [...diagnosed.map((diagnosis) => diagnosis.remedy), ...remark];
+    expect(advice).toEqual([expect.stringContaining(remedy)]);
   },
 );
 
 test("every known cause has a text in these tables, and every fix a case", () => {
-  const named = cases.flatMap(({ causes }) =>
-    causes.map((one) => (typeof one === "string" ? one : one.cause)),
+  const namedCauses = cases.flatMap(({ causes }) =>
+    causes.map((cause) => (typeof cause === "string" ? cause : cause.cause)),
   );
   const withText = [...texts.map(([cause]) => cause), ...cardFaults.map(({ cause }) => cause)];
   expect(causeIds.filter((id) => !withText.includes(id))).toEqual([]);
-  expect(fixIds.filter((id) => !named.includes(id))).toEqual([]);
+  expect(fixIds.filter((id) => !namedCauses.includes(id))).toEqual([]);
 });
 
 test("the system is derived equally from the plan and from the observed cluster", () => {
   for (const plan of plansOf({
     name: "a healthy operator's",
-    seen: healthy,
+    observations: healthy,
     stacks: ["rtx5070ti", withoutStack],
     causes: [],
   })) {
     const { era, mode, namespace, gpuMachines } = systemOf(healthy, plan);
-    expect([era, mode, namespace]).toEqual(["legacy", "operator", "nvidia-gpu-operator"]);
+    expect({ era, mode, namespace }).toEqual({
+      era: "legacy",
+      mode: "operator",
+      namespace: "nvidia-gpu-operator",
+    });
     expect(gpuMachines.map(({ name }) => name)).toEqual(["k8s-worker4"]);
   }
 });
@@ -78,11 +82,16 @@ test.each([
     ["nvidia-operator-validator"],
     { mode: "operator" },
   ],
-])("nvidia-device-plugin-daemonset belongs to %s", (_, others, system) => {
-  const set = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
+])("nvidia-device-plugin-daemonset belongs to %s", (_, otherNames, system) => {
+  const daemonSet = (namespace: string, name: string) => ({
+    namespace,
+    name,
+    desired: 1,
+    ready: 1,
+  });
   const daemonSets = [
-    set("kube-system", "nvidia-device-plugin-daemonset"),
-    ...others.map((name) => set("gpu", name)),
+    daemonSet("kube-system", "nvidia-device-plugin-daemonset"),
+    ...otherNames.map((name) => daemonSet("gpu", name)),
   ];
   expect(systemOf({ daemonSets })).toMatchObject(system);
 });

@@ -1,25 +1,25 @@
 import type { CauseId, FixId } from "../../components/diagnosis";
-import type { SeenCluster } from "./seen-cluster";
+import type { ObservedCluster } from "./observed-cluster";
 
 /** A change by hand in the cluster of the stack rtx3090, and the resulting differences from its plan. */
 interface DifferenceCase {
   name: string;
-  change: (seen: SeenCluster) => void;
+  change: (cluster: ObservedCluster) => void;
   /** All differences, each in one line. */
   differences: string[];
   /** The known causes. Default: none. */
   causes?: (CauseId | FixId)[];
 }
 
-const without = <Named extends { name: string }>(list: Named[], name: string): Named[] =>
-  list.filter((each) => each.name !== name);
+const withoutItem = <Item extends { name: string }>(list: Item[], name: string): Item[] =>
+  list.filter((item) => item.name !== name);
 
-const offersNone = ({ node }: SeenCluster): void => {
+const offerNoGpus = ({ node }: ObservedCluster): void => {
   node.allocatable = { "nvidia.com/gpu": "0" };
 };
 
 /** Makes the device plugin's pod crash again and again, with these last words. */
-const crashes = ({ pod }: SeenCluster, lastMessage: string): void => {
+const crashPlugin = ({ pod }: ObservedCluster, lastMessage: string): void => {
   pod("nvidia-device-plugin-rtx3090").containers = [
     { name: "ctr", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage },
   ];
@@ -28,11 +28,11 @@ const crashes = ({ pod }: SeenCluster, lastMessage: string): void => {
 export const differenceCases: DifferenceCase[] = [
   {
     name: "a deleted plugin",
-    change: (seen) => {
-      const { all } = seen;
-      offersNone(seen);
-      all.daemonSets = without(all.daemonSets, "nvidia-device-plugin");
-      all.pods = without(all.pods, "nvidia-device-plugin-rtx3090");
+    change: (cluster) => {
+      const { observations } = cluster;
+      offerNoGpus(cluster);
+      observations.daemonSets = withoutItem(observations.daemonSets, "nvidia-device-plugin");
+      observations.pods = withoutItem(observations.pods, "nvidia-device-plugin-rtx3090");
     },
     differences: [
       "node rtx3090: offers 0 of nvidia.com/gpu, the plan says 8",
@@ -41,11 +41,11 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a crashing plugin",
-    change: (seen) => {
-      const { plugin } = seen;
-      offersNone(seen);
+    change: (cluster) => {
+      const { plugin } = cluster;
+      offerNoGpus(cluster);
       plugin.ready = 0;
-      crashes(seen, "panic: out of order");
+      crashPlugin(cluster, "panic: out of order");
     },
     differences: [
       "node rtx3090: offers 0 of nvidia.com/gpu, the plan says 8",
@@ -54,11 +54,11 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a missing NVML",
-    change: (seen) => {
-      const { plugin } = seen;
-      offersNone(seen);
+    change: (cluster) => {
+      const { plugin } = cluster;
+      offerNoGpus(cluster);
       plugin.ready = 0;
-      crashes(seen, "nvml init failed: ERROR_LIBRARY_NOT_FOUND");
+      crashPlugin(cluster, "nvml init failed: ERROR_LIBRARY_NOT_FOUND");
     },
     differences: [
       "node rtx3090: offers 0 of nvidia.com/gpu, the plan says 8",
@@ -68,12 +68,12 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a wrong driver root",
-    change: (seen) => {
-      const { plugin } = seen;
-      offersNone(seen);
+    change: (cluster) => {
+      const { plugin } = cluster;
+      offerNoGpus(cluster);
       plugin.ready = 0;
-      crashes(
-        seen,
+      crashPlugin(
+        cluster,
         "failed to create CDI spec generator: failed to open ld cache: open /driver-root/etc/ld.so.cache: no such file or directory; unable to create cdi spec file",
       );
     },
@@ -85,9 +85,9 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a containerd without the handler",
-    change: ({ all, node }) => {
+    change: ({ observations, node }) => {
       node.runtimeHandlers = ["runc"];
-      all.events = [
+      observations.events = [
         {
           namespace: "gpu-device-plugin",
           object: "Pod/web",
@@ -101,8 +101,8 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a missing RuntimeClass",
-    change: ({ all }) => {
-      all.runtimeClasses = without(all.runtimeClasses, "nvidia");
+    change: ({ observations }) => {
+      observations.runtimeClasses = withoutItem(observations.runtimeClasses, "nvidia");
     },
     differences: ["RuntimeClass nvidia: is not there"],
   },
@@ -270,8 +270,8 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a missing node",
-    change: ({ all }) => {
-      all.nodes = [];
+    change: ({ observations }) => {
+      observations.nodes = [];
     },
     differences: [
       "node rtx3090: is not in the cluster",
@@ -280,8 +280,8 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a missing Helm release",
-    change: ({ all }) => {
-      all.releases = [];
+    change: ({ observations }) => {
+      observations.releases = [];
     },
     differences: ["Helm release gpu-device-plugin/nvidia-device-plugin: is not installed"],
   },
@@ -317,8 +317,8 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a missing smoke test",
-    change: ({ all }) => {
-      all.jobs = [];
+    change: ({ observations }) => {
+      observations.jobs = [];
     },
     differences: ["Job of the smoke test of rtx3090: is not in namespace gpu-device-plugin"],
   },
@@ -333,9 +333,9 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a new smoke test that has not passed, after an old one that passed",
-    change: ({ all, job }) => {
+    change: ({ observations, job }) => {
       job.created = "2026-11-01T00:00:00.000Z";
-      all.jobs.push({
+      observations.jobs.push({
         namespace: "gpu-device-plugin",
         name: "gpu-smoke-test-rtx3090-abcdef-22222222",
         created: "2026-11-02T00:00:00.000Z",
@@ -348,10 +348,10 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a new smoke test that has passed, after an old one that did not",
-    change: ({ all, job }) => {
+    change: ({ observations, job }) => {
       job.succeeded = 0;
       job.created = "2026-11-01T00:00:00.000Z";
-      all.jobs.push({
+      observations.jobs.push({
         namespace: "gpu-device-plugin",
         name: "gpu-smoke-test-rtx3090-abcdef-22222222",
         created: "2026-11-02T00:00:00.000Z",
@@ -362,15 +362,15 @@ export const differenceCases: DifferenceCase[] = [
   },
   {
     name: "a missing power limit",
-    change: ({ all }) => {
-      all.daemonSets = without(all.daemonSets, "nvidia-power-limit-300w");
+    change: ({ observations }) => {
+      observations.daemonSets = withoutItem(observations.daemonSets, "nvidia-power-limit-300w");
     },
     differences: ["DaemonSet of the power limit of 300 W: is not in namespace gpu-device-plugin"],
   },
   {
     name: "a missing workload",
-    change: ({ all }) => {
-      all.pods = without(all.pods, "gpu-test-1");
+    change: ({ observations }) => {
+      observations.pods = withoutItem(observations.pods, "gpu-test-1");
     },
     differences: ["Pod gpu-pods/gpu-test-1: is not there"],
   },

@@ -21,17 +21,18 @@ const planWith = (external: ExternalSpec) =>
  * The report's remedies for an external release that is gone. They depend on its owner, if the stack knows it, and
  * on the objects that are left.
  */
-function remediesOf(external: ExternalSpec, left: Observations = {}): (string | undefined)[] {
+function remediesOf(external: ExternalSpec, remaining: Observations = {}): (string | undefined)[] {
   const plan = planWith(external);
-  const seen = asPlanned(plan);
+  const observations = asPlanned(plan);
   const namespace = plan.kubernetes.namespace;
-  const ours = {
-    jobs: seen.jobs!.map((job) => ({ ...job, namespace })),
+  const stackObjects = {
+    jobs: observations.jobs!.map((job) => ({ ...job, namespace })),
     namespaces: [{ name: namespace, labels: plan.kubernetes.namespaceLabels ?? {} }],
   };
-  return differences({ ...seen, ...ours, daemonSets: [], pods: [], ...left }, plan).map(
-    ({ remedy }) => remedy,
-  );
+  return differences(
+    { ...observations, ...stackObjects, daemonSets: [], pods: [], ...remaining },
+    plan,
+  ).map(({ remedy }) => remedy);
 }
 
 test.each<[string, ExternalSpec, string]>([
@@ -57,7 +58,7 @@ test.each<[string, ExternalSpec, string]>([
 test("the owner that remaining objects show takes precedence over the stack's files", () => {
   const labels = { "helm.sh/chart": "nvidia-device-plugin-0.17.4" };
   const keeper = { by: "Helm", name: "nvdp", namespace: "gpu" } as const;
-  const remaining = {
+  const daemonSet = {
     namespace: "gpu",
     name: "nvdp-nvidia-device-plugin",
     labels,
@@ -66,7 +67,7 @@ test("the owner that remaining objects show takes precedence over the stack's fi
     ready: 0,
   };
   expect(
-    remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets: [remaining] }),
+    remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets: [daemonSet] }),
   ).toEqual([
     "Helm release gpu/nvdp installs it, and `pulumi up` does not: helm upgrade nvdp CHART -n gpu --reuse-values",
   ]);
@@ -101,8 +102,8 @@ test("the remedy for a known cause in an external release names its owner", () =
     message:
       'Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes',
   };
-  const [found] = diagnose({ ...asPlanned(plan), events: [event] }, plan);
-  expect(found).toMatchObject({
+  const [cause] = diagnose({ ...asPlanned(plan), events: [event] }, plan);
+  expect(cause).toMatchObject({
     fix: "privilegedNamespace",
     remedy: expect.stringMatching(
       /^this stack does not install the release: Flux must make sure that the release's/,

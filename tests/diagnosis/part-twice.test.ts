@@ -13,7 +13,10 @@ test.each([
     repeatedFiles: [customizationPath],
     ...(talosVersion ? { talosVersion } : {}),
   };
-  const seen = { machines: [machine] };
-  const evidence = machineFixes.perMachinePatch.sign(seen, systemOf(seen, undefined));
+  const observations = { machines: [machine] };
+  const evidence = machineFixes.perMachinePatch.sign(
+    observations,
+    systemOf(observations, undefined),
+  );
   expect(evidence).toHaveLength(isCause ? 1 : 0);
 });

@@ -17,38 +17,38 @@ const planWith = (external: ExternalSpec) =>
   planCluster({ talosVersion, machines, external: { kind: "devicePlugin", ...external } });
 
 /** Observations of a cluster in which a plan's release is in another namespace. */
-function movedTo(namespace: string, external: ExternalSpec): Observations {
+function withReleaseIn(namespace: string, external: ExternalSpec): Observations {
   const plan = planWith(external);
-  const seen = asPlanned({
+  const observations = asPlanned({
     ...plan,
     kubernetes: { ...plan.kubernetes, release: { ...plan.kubernetes.release, namespace } },
   });
-  const jobs = seen.jobs!.map((job) => ({ ...job, namespace: plan.kubernetes.namespace }));
+  const jobs = observations.jobs!.map((job) => ({ ...job, namespace: plan.kubernetes.namespace }));
   const namespaces = [
     { name: plan.kubernetes.namespace, labels: plan.kubernetes.namespaceLabels ?? {} },
   ];
-  return { ...seen, jobs, namespaces };
+  return { ...observations, jobs, namespaces };
 }
 
-const judged = (external: ExternalSpec, seen: Observations) =>
-  differences(seen, withWhereabouts(planWith(external), seen)).map(inOneLine);
+const differencesOf = (external: ExternalSpec, observations: Observations) =>
+  differences(observations, withWhereabouts(planWith(external), observations)).map(inOneLine);
 
 test("a release without a known namespace is searched in the whole cluster", () => {
   expect(planWith({}).kubernetes.release.namespace).toBe("nvidia-device-plugin");
-  expect(judged({}, movedTo("kube-system", {}))).toEqual([]);
+  expect(differencesOf({}, withReleaseIn("kube-system", {}))).toEqual([]);
 });
 
 test("a missing release is reported to be in no namespace", () => {
-  const seen = { ...movedTo("kube-system", {}), daemonSets: [], pods: [] };
-  expect(judged({}, seen)).toEqual([
+  const observations = { ...withReleaseIn("kube-system", {}), daemonSets: [], pods: [] };
+  expect(differencesOf({}, observations)).toEqual([
     "DaemonSet of the device plugin: is in no namespace of the cluster",
   ]);
 });
 
 test("a release in another namespace than the stack says is reported with the field that corrects it", () => {
-  const said = { namespace: "gpu" };
-  const seen = movedTo("kube-system", said);
-  expect(differences(seen, withWhereabouts(planWith(said), seen))).toEqual([
+  const external = { namespace: "gpu" };
+  const observations = withReleaseIn("kube-system", external);
+  expect(differences(observations, withWhereabouts(planWith(external), observations))).toEqual([
     {
       about: "DaemonSet of the device plugin",
       problem: "is in namespace kube-system, the plan says gpu",

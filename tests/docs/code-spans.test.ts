@@ -19,10 +19,12 @@ function faultsOf(page: string): string[] {
     const prose = block
       .replaceAll(codeSpan, "")
       .replaceAll(/<code>[^<]*<\/code>|<!--[\s\S]*?-->/g, "");
-    const stray = prose.includes("`") ? [`a backtick without its partner: ${block.trim()}`] : [];
-    const [dropped] =
+    const faults = prose.includes("`") ? [`a backtick without its partner: ${block.trim()}`] : [];
+    const [droppedTag] =
       /<[a-z][^>\n]*>/i.exec(prose.replaceAll(tag, "").replaceAll(/<https?:[^>]*>/g, "")) ?? [];
-    return dropped === undefined ? stray : [...stray, `a tag that a browser drops: ${dropped}`];
+    return droppedTag === undefined
+      ? faults
+      : [...faults, `a tag that a browser drops: ${droppedTag}`];
   });
 }
 
@@ -31,13 +33,18 @@ test.each(pages)("%s closes each code span, and has placeholders only in code", 
 });
 
 test.each([
-  ["a missing first backtick", "Run talosctl -n A\nupgrade-k8s`: it ends.", 1],
-  ["a missing last backtick", "- one `item\n- two `items`", 1],
-  ["a placeholder outside of code", "Run it with <the address>.", 1],
-  ["a code span over two lines", "Run `talosctl\nupgrade-k8s`.", 0],
-  ["a code span with a backtick in it", "Write `` a`b `` there.", 0],
-  ["a block of code", "```sh\necho `date`\necho `\n```", 0],
-  ["a placeholder in code", "Write `<name>`, with <br> after it.", 0],
-])("the test sees %s", (_, page, faults) => {
-  expect(faultsOf(page)).toHaveLength(faults);
+  ["a missing first backtick", "Run talosctl -n A\nupgrade-k8s`: it ends."],
+  ["a missing last backtick", "- one `item\n- two `items`"],
+  ["a placeholder outside of code", "Run it with <the address>."],
+])("faultsOf reports %s", (_, page) => {
+  expect(faultsOf(page)).toHaveLength(1);
+});
+
+test.each([
+  ["a code span over two lines", "Run `talosctl\nupgrade-k8s`."],
+  ["a code span with a backtick in it", "Write `` a`b `` there."],
+  ["a block of code", "```sh\necho `date`\necho `\n```"],
+  ["a placeholder in code", "Write `<name>`, with <br> after it."],
+])("faultsOf accepts %s", (_, page) => {
+  expect(faultsOf(page)).toEqual([]);
 });

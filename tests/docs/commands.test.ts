@@ -21,16 +21,18 @@ function commandsOf(text: string): string[] {
   const lines = [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].flatMap(([, block]) =>
     block!.replaceAll(/\\\n */g, "").split("\n"),
   );
-  const shown = [...[...prose.matchAll(/`([^`]+)`/g)].map(([, code]) => code!), ...lines];
-  return shown
+  const snippets = [...[...prose.matchAll(/`([^`]+)`/g)].map(([, code]) => code!), ...lines];
+  return snippets
     .flatMap((code) => code.replace(/\s+#\s.*$/, "").split("&&"))
     .map((code) => code.replace(/\s+/g, " ").trim())
     .filter((code) => /^(?:npm run|npx talos-gpu|npx jest|UPDATE_\w+=1 npx jest)\b/.test(code));
 }
 
-const shown = pages.flatMap((page) =>
-  commandsOf(read(page)).map((command) => [page, command] as const),
+const shownCommands = pages.flatMap((page) =>
+  commandsOf(read(page)).map((command) => ({ page, command })),
 );
+const commandsLike = (pattern: RegExp) =>
+  shownCommands.filter(({ command }) => pattern.test(command));
 
 /** The words of a shell command, with the quotes that pages use. Optional arguments count as given. */
 const wordsOf = (command: string): string[] =>
@@ -39,33 +41,40 @@ const wordsOf = (command: string): string[] =>
     .match(/(?:"[^"]*"|\S)+/g)!
     .map((word) => word.replaceAll('"', ""));
 
-test("the pages show more than 15 commands", () => expect(shown.length).toBeGreaterThan(15));
+test("the pages show more than 15 commands", () =>
+  expect(shownCommands.length).toBeGreaterThan(15));
 
-test.each(shown)("%s: `%s` is an existing command with existing options", (_page, command) => {
-  const [first, second, third = "", ...rest] = wordsOf(command);
-  if (command.includes("npx jest")) {
-    const files = wordsOf(command).filter((word) => word.startsWith("tests/"));
-    const missing = files.filter(
-      (file) => ![file, `${file}.test.ts`].some((one) => fs.existsSync(path.join(repository, one))),
-    );
-    expect(missing).toEqual([]);
-    return;
-  }
-  const given = rest[0] === "--" ? rest.slice(1) : rest;
-  if (first === "npm") {
-    expect(Object.keys(scripts)).toContain(third);
-    if (third === "lab")
-      expect(() =>
-        parseOptions(given.map((word) => word.replace(/^FIX$/, "validationMarkers"))),
-      ).not.toThrow();
-    const verb = / cli\/main\.ts (\S+)/.exec(scripts[third]!)?.[1];
-    if (verb !== undefined) expect(unknownOptions(verb, given)).toEqual([]);
-  } else {
-    expect([first, second]).toEqual(["npx", "talos-gpu"]);
-    if (third.startsWith("--")) return expect(["--help", "--version"]).toContain(third);
-    expect(unknownOptions(third, given)).toEqual([]);
-  }
+test.each(commandsLike(/npx jest/))("$page: `$command` names existing tests", ({ command }) => {
+  const tests = wordsOf(command).filter((word) => word.startsWith("tests/"));
+  const missing = tests.filter((test) => !exists(test) && !exists(`${test}.test.ts`));
+  expect(missing).toEqual([]);
 });
+
+test.each(commandsLike(/^npm run/))(
+  "$page: `$command` is an existing script with existing options",
+  ({ command }) => {
+    const [, , script = "", ...rest] = wordsOf(command);
+    const options = rest[0] === "--" ? rest.slice(1) : rest;
+    expect(Object.keys(scripts)).toContain(script);
+    if (script === "lab")
+      expect(() =>
+        parseOptions(options.map((word) => word.replace(/^FIX$/, "validationMarkers"))),
+      ).not.toThrow();
+    const verb = / cli\/main\.ts (\S+)/.exec(scripts[script]!)?.[1];
+    if (verb !== undefined) expect(unknownOptions(verb, options)).toEqual([]);
+  },
+);
+
+test.each(commandsLike(/^npx talos-gpu/))(
+  "$page: `$command` is an existing verb with existing options",
+  ({ command }) => {
+    const [, , verb = "", ...options] = wordsOf(command);
+    if (verb.startsWith("--")) expect(["--help", "--version"]).toContain(verb);
+    else expect(unknownOptions(verb, options)).toEqual([]);
+  },
+);
+
+const exists = (file: string): boolean => fs.existsSync(path.join(repository, file));
 
 /** Options that are missing in a verb's help. */
 function unknownOptions(verb: string, words: string[]): string[] {
@@ -75,12 +84,12 @@ function unknownOptions(verb: string, words: string[]): string[] {
   );
 }
 
-const helps = new Map<string, string>();
+const helpTexts = new Map<string, string>();
 function helpOf(verb: string): string {
   const help =
-    helps.get(verb) ??
+    helpTexts.get(verb) ??
     execFileSync(process.execPath, [commandFile, verb, "--help"], { encoding: "utf8" });
-  helps.set(verb, help);
+  helpTexts.set(verb, help);
   return help;
 }
 

@@ -18,7 +18,7 @@ const sources = execFileSync("git", ["ls-files", "components", "cli", "policy", 
   );
 
 /** The exports of a file, each with its docstring. */
-function exportsOf(file: string): [name: string, docstring: string][] {
+function exportsOf(file: string): { file: string; name: string; docstring: string }[] {
   const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
   const exported = source.statements.filter(
     (statement): statement is ts.DeclarationStatement | ts.VariableStatement =>
@@ -29,36 +29,32 @@ function exportsOf(file: string): [name: string, docstring: string][] {
     const names = ts.isVariableStatement(statement)
       ? statement.declarationList.declarations
       : [statement];
-    const docstring = ts.getJSDocCommentsAndTags(statement).map((node) => node.getText());
-    return [
-      names.map(({ name }) => name?.getText(source)).join(),
-      docstring
+    const comments = ts.getJSDocCommentsAndTags(statement).map((node) => node.getText());
+    return {
+      file,
+      name: names.map(({ name }) => name?.getText(source)).join(),
+      docstring: comments
         .join(" ")
         .replace(/[/*\s]+/g, " ")
         .trim(),
-    ];
+    };
   });
 }
 
 test("every export of the package, its command, its policies, its stacks and the lab has a docstring", () => {
-  const all = sources.flatMap((file) =>
-    exportsOf(file).map(([name, docstring]) => [file, name, docstring] as const),
-  );
-  expect(all.length).toBeGreaterThan(500);
-  expect(
-    all
-      .filter(([, , docstring]) => docstring.split(" ").length < 3)
-      .map(([file, name]) => `${file}: ${name}`),
-  ).toEqual([]);
+  const exported = sources.flatMap(exportsOf);
+  expect(exported.length).toBeGreaterThan(500);
+  const withoutDocstring = exported.filter(({ docstring }) => docstring.split(" ").length < 3);
+  expect(withoutDocstring.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
 });
 
 test("each tag of a docstring begins a line, since TypeScript reads a tag only there", () => {
-  const inside = sources.flatMap((file) =>
+  const misplacedTags = sources.flatMap((file) =>
     read(file)
       .split("\n")
       .flatMap((line, index) =>
         /^\s*(\/\*\*|\*) .*\S @(param|returns|throws)\b/.test(line) ? [`${file}:${index + 1}`] : [],
       ),
   );
-  expect(inside).toEqual([]);
+  expect(misplacedTags).toEqual([]);
 });

@@ -29,27 +29,27 @@ const paths = new RegExp(
 
 const pathsOf = (text: string): string[] =>
   [...text.matchAll(paths)]
-    .map(([found]) => found)
-    .filter((found) => !/\.(ts|go|md|json|yaml)$/.test(found));
+    .map(([field]) => field)
+    .filter((field) => !/\.(ts|go|md|json|yaml)$/.test(field));
 
 /** Whether a path leads to a field. A placeholder (`*`, `<name>`) stands for any name. */
-function has([key, ...deeper]: readonly string[], at: JsonSchema = schema): boolean {
+function isField([key, ...rest]: readonly string[], group: JsonSchema = schema): boolean {
   if (key === undefined) return true;
-  if (!isGroup(at)) return at.type === undefined || at.type === "object"; // external values may have any key
-  const { properties = {}, patternProperties = {}, additionalProperties } = at;
-  const own = /[*<]/.test(key)
+  if (!isGroup(group)) return group.type === undefined || group.type === "object"; // external values may have any key
+  const { properties = {}, patternProperties = {}, additionalProperties } = group;
+  const namedFields = /[*<]/.test(key)
     ? Object.values(properties)
     : Object.hasOwn(properties, key)
       ? [properties[key]!]
       : [];
-  const any = [additionalProperties, ...Object.values(patternProperties)].filter(
-    (one) => typeof one === "object",
+  const fieldsOfAnyName = [additionalProperties, ...Object.values(patternProperties)].filter(
+    (field) => typeof field === "object",
   );
-  return [...own, ...any].some((field) => has(deeper, field));
+  return [...namedFields, ...fieldsOfAnyName].some((field) => isField(rest, field));
 }
 
 /** Texts that look like such a path, but are chart values or an API group. */
-const others = ["driver.enabled", "devicePlugin.enabled", "monitoring.coreos.com"];
+const otherPaths = ["driver.enabled", "devicePlugin.enabled", "monitoring.coreos.com"];
 
 /** Texts of a source file, with `*` for each inserted value. */
 function textsOf(file: string): string[] {
@@ -74,33 +74,34 @@ const sources = execFileSync("git", ["ls-files", "components", "cli", "stacks", 
   .split("\n")
   .filter((file) => path.extname(file) === ".ts");
 
-const named = [
+const mentions = [
   ...sources.flatMap((file) =>
-    textsOf(file).flatMap((text) => pathsOf(text).map((field) => [file, field] as const)),
+    textsOf(file).flatMap((text) => pathsOf(text).map((field) => ({ file, field }))),
   ),
-  ...pages.flatMap((page) => pathsOf(read(page)).map((field) => [page, field] as const)),
+  ...pages.flatMap((page) => pathsOf(read(page)).map((field) => ({ file: page, field }))),
 ];
 
 test("texts mention more than 50 fields by their paths, and a misspelt path is recognised", () => {
-  expect(new Set(named.map(([, field]) => field)).size).toBeGreaterThan(50);
-  expect(has(["machines", "gpu-1", "address"])).toBe(true);
-  expect(has(["machines", "gpu-1", "adress"])).toBe(false);
+  expect(new Set(mentions.map(({ field }) => field)).size).toBeGreaterThan(50);
+  expect(isField(["machines", "gpu-1", "address"])).toBe(true);
+  expect(isField(["machines", "gpu-1", "adress"])).toBe(false);
 });
 
 test("every field path in a message or a page exists in a stack", () => {
-  expect(named.filter(([, field]) => !others.includes(field) && !has(field.split(".")))).toEqual(
-    [],
+  const unknownFields = mentions.filter(
+    ({ field }) => !otherPaths.includes(field) && !isField(field.split(".")),
   );
+  expect(unknownFields).toEqual([]);
 });
 
 // A field that is documented, typed and tested may still have no effect.
 test("code outside of types and schemas mentions every field of a stack", () => {
-  const readers = sources
+  const code = sources
     .filter((file) => file.startsWith("components/") && !/\/spec\/|spec-schema\.ts$/.test(file))
     .map(read)
     .join("\n");
-  const unread = fieldsOfStack()
-    .map(({ path: at }) => at.at(-1)!)
-    .filter((name) => /^\w+$/.test(name) && !new RegExp(String.raw`\b${name}\b`).test(readers));
-  expect([...new Set(unread)]).toEqual([]);
+  const unusedNames = fieldsOfStack()
+    .map(({ path: keys }) => keys.at(-1)!)
+    .filter((name) => /^\w+$/.test(name) && !new RegExp(String.raw`\b${name}\b`).test(code));
+  expect([...new Set(unusedNames)]).toEqual([]);
 });

@@ -7,16 +7,18 @@ import { repository } from "../../stacks/stack-file";
 /** Text of a file of the repository. */
 export const read = (file: string): string => fs.readFileSync(path.join(repository, file), "utf8");
 
-const listed = (...which: string[]): string[] =>
-  execFileSync("git", ["ls-files", ...which], { cwd: repository, encoding: "utf8" })
+const gitFiles = (...options: string[]): string[] =>
+  execFileSync("git", ["ls-files", ...options], { cwd: repository, encoding: "utf8" })
     .split("\n")
     .filter(Boolean);
-const deleted = new Set(listed("--deleted"));
+const deleted = new Set(gitFiles("--deleted"));
 
 /** Every file of the repository, including those that are not committed yet. */
-export const files: readonly string[] = listed("--cached", "--others", "--exclude-standard").filter(
-  (file) => !deleted.has(file),
-);
+export const files: readonly string[] = gitFiles(
+  "--cached",
+  "--others",
+  "--exclude-standard",
+).filter((file) => !deleted.has(file));
 
 /** Every page for readers, without the fixtures. */
 export const pages = files.filter(
@@ -35,13 +37,13 @@ export const blocksOf = (page: string, language: RegExp): string[] =>
  */
 export function anchorsOf(page: string): Set<string> {
   const text = read(page).replaceAll(/^ *```[\s\S]*?^ *```/gm, "");
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   const anchors = [...text.matchAll(/^#{1,6} +(.+?) *$/gm)].map(([, heading]) => {
     const plain = heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
     const slug = slugOf(plain);
-    const times = seen.get(slug) ?? 0;
-    seen.set(slug, times + 1);
-    return times === 0 ? slug : `${slug}-${times}`;
+    const count = counts.get(slug) ?? 0;
+    counts.set(slug, count + 1);
+    return count === 0 ? slug : `${slug}-${count}`;
   });
   return new Set([
     ...anchors,

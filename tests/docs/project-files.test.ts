@@ -34,9 +34,7 @@ describe("a form for issues", () => {
   // docs.github.com, "Syntax for GitHub's form schema".
   test.each(forms)("%s follows GitHub's form schema", (file) => {
     const { name, description, body } = parse(read(file)) as Form;
-    expect([name, description].filter((text) => typeof text !== "string" || text === "")).toEqual(
-      [],
-    );
+    for (const text of [name, description]) expect(text).toEqual(expect.stringMatching(/./));
     const ids = body.flatMap(({ id }) => id ?? []);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBeGreaterThan(0);
@@ -48,9 +46,9 @@ describe("a form for issues", () => {
   });
 
   test.each(forms)("%s names only existing verbs", (file) => {
-    const named = verbsIn(read(file));
+    const namedVerbs = verbsIn(read(file));
     expect(verbs).toContain("doctor");
-    expect(named.filter((verb) => !verbs.includes(verb))).toEqual([]);
+    expect(namedVerbs.filter((verb) => !verbs.includes(verb))).toEqual([]);
   });
 
   test("for a failure requests the plan, the doctor's report and the bug report", () => {
@@ -73,14 +71,14 @@ describe("the preset of Renovate", () => {
   const [{ managerFilePatterns, matchStrings }] = customManagers as [
     (typeof customManagers)[number],
   ];
-  const found = (line: string): Record<string, string | undefined> | undefined =>
+  const groupsIn = (line: string): Record<string, string | undefined> | undefined =>
     new RegExp(matchStrings[0]!).exec(line)?.groups;
 
   test("reads the versions and sources in the comments that docs/operations.md shows", () => {
     const lines = blocksOf("docs/operations.md", /^yaml$/).flatMap((block) =>
       block.split("\n").filter((line) => line.includes("# renovate:")),
     );
-    expect(lines.map(found)).toEqual([
+    expect(lines.map(groupsIn)).toEqual([
       {
         currentValue: "v1.13.9",
         datasource: "github-releases",
@@ -94,44 +92,48 @@ describe("the preset of Renovate", () => {
         registryUrl: "https://helm.ngc.nvidia.com/nvidia",
       },
     ]);
-    expect(found('  version: "0.17.4" # renovate: datasource=helm depName=x')).toMatchObject({
+    expect(groupsIn('  version: "0.17.4" # renovate: datasource=helm depName=x')).toMatchObject({
       currentValue: "0.17.4",
     });
-    expect(found("  version: v26.3.3")).toBeUndefined();
+    expect(groupsIn("  version: v26.3.3")).toBeUndefined();
   });
 
-  /** The values that Renovate reads from a stack file by the preset's rules. */
-  const renewed = (text: string): (string | undefined)[][] =>
+  /** The versions that Renovate reads from a stack file by the preset's rules. */
+  const versionsIn = (text: string) =>
     customManagers.flatMap(({ matchStrings: [pattern], ...templates }) =>
-      [...text.matchAll(new RegExp(pattern!, "g"))].map(({ groups = {} }) => [
-        groups["depName"] ?? templates.depNameTemplate,
-        groups["currentValue"],
-        groups["datasource"] ?? templates.datasourceTemplate,
-        groups["registryUrl"] ?? templates.registryUrlTemplate,
-      ]),
+      [...text.matchAll(new RegExp(pattern!, "g"))].map(({ groups = {} }) => ({
+        name: groups["depName"] ?? templates.depNameTemplate,
+        version: groups["currentValue"],
+        source: groups["datasource"] ?? templates.datasourceTemplate,
+        registry: groups["registryUrl"] ?? templates.registryUrlTemplate,
+      })),
     );
 
   test.each([gpuProviders.operator, gpuProviders.devicePlugin])(
     "reads the versions of a stack with $field that has no comments",
     ({ field, chart, repository }) => {
       const stack = `config:\n  talos-gpu:talosVersion: v1.13.9\n  talos-gpu:${field}:\n    version: 1.2.3\n`;
-      expect(renewed(stack)).toEqual([
-        ["siderolabs/talos", "v1.13.9", "github-releases", undefined],
-        [chart, "1.2.3", "helm", repository],
+      expect(versionsIn(stack)).toEqual([
+        {
+          name: "siderolabs/talos",
+          version: "v1.13.9",
+          source: "github-releases",
+          registry: undefined,
+        },
+        { name: chart, version: "1.2.3", source: "helm", registry: repository },
       ]);
     },
   );
 
   test("finds each version of the template's example once", () => {
-    const names = renewed(read("templates/talos-gpu-typescript/Pulumi.example.yaml"));
-    expect(names.map(([name]) => name)).toEqual(["siderolabs/talos", "gpu-operator"]);
+    const versions = versionsIn(read("templates/talos-gpu-typescript/Pulumi.example.yaml"));
+    expect(versions.map(({ name }) => name)).toEqual(["siderolabs/talos", "gpu-operator"]);
   });
 
   test("applies only to stack files, and has the name that docs/operations.md shows", () => {
     const pattern = new RegExp(managerFilePatterns[0]!.slice(1, -1));
-    expect(
-      ["stacks/Pulumi.velaryon.yaml", "Pulumi.yaml", "a.yaml"].map((file) => pattern.test(file)),
-    ).toEqual([true, false, false]);
+    expect(pattern.test("stacks/Pulumi.velaryon.yaml")).toBe(true);
+    for (const file of ["Pulumi.yaml", "a.yaml"]) expect(file).not.toMatch(pattern);
     expect(read("docs/operations.md")).toContain("//renovate/stack");
   });
 });
@@ -153,8 +155,8 @@ describe("the policy pack", () => {
       cwd,
       encoding: "utf8",
     });
-    const [{ files: inside }] = JSON.parse(packed) as [{ files: { path: string }[] }];
-    const names = inside.map((file) => file.path);
+    const [{ files: packedFiles }] = JSON.parse(packed) as [{ files: { path: string }[] }];
+    const names = packedFiles.map((file) => file.path);
     expect(names).toEqual(
       expect.arrayContaining(["PulumiPolicy.yaml", "README.md", "package.json"]),
     );

@@ -29,20 +29,20 @@ test("the checks accept the stack that README shows", () => {
 });
 
 test("the table in docs/stacks/README.md has exactly the stacks", () => {
-  const named = [
+  const listedStacks = [
     ...read("docs/stacks/README.md").matchAll(/^\| \[`([^`]+)`\]\(\.\.\/\.\.\/stacks\//gm),
   ].map(([, name]) => name);
-  expect(named.sort()).toEqual(stacks);
+  expect(listedStacks.sort()).toEqual(stacks);
 });
 
 test("every page in docs/stacks has a stack file", () => {
-  const without = stacks.filter(
+  const stacksWithoutFile = stacks.filter(
     (name) => !fs.existsSync(path.join(stacksDir, `Pulumi.${name}.yaml`)),
   );
-  expect(without).toEqual([]);
+  expect(stacksWithoutFile).toEqual([]);
 });
 
-test("no cell of a table in the first pages has more than 160 characters", () => {
+test("no cell of a table in README, docs/use.md, docs/evidence.md and docs/stacks/README.md has more than 160 characters", () => {
   const cells = ["README.md", "docs/use.md", "docs/evidence.md", "docs/stacks/README.md"]
     .flatMap((page) => read(page).split("\n"))
     .filter((line) => line.startsWith("|"))
@@ -68,25 +68,28 @@ test.each(pages)("every heading that %s links to exists", (page) => {
 });
 
 /** Whether a link's page exists and has the heading of the link's anchor. */
-const isThere = (link: string): boolean => {
+const linkExists = (link: string): boolean => {
   const [file = "", anchor] = link.split("#", 2);
   if (!fs.existsSync(path.join(root, file))) return false;
   return anchor === undefined || !file.endsWith(".md") || anchorsOf(file).has(anchor);
 };
 
 test("every file of this repository that a text links to by URL exists", () => {
-  const address = /github\.com\/[\w-]+\/talos-gpu\/(?:blob|tree)\/main\/([\w./#-]*\w)/g;
+  const repositoryUrl = /github\.com\/[\w-]+\/talos-gpu\/(?:blob|tree)\/main\/([\w./#-]*\w)/g;
   const texts = files.filter((file) => /\.(?:md|ya?ml|ts|json)$/.test(file));
-  const links = texts.flatMap((file) => [...read(file).matchAll(address)].map(([, link]) => link!));
+  const links = texts.flatMap((file) =>
+    [...read(file).matchAll(repositoryUrl)].map(([, link]) => link!),
+  );
   expect(links.length).toBeGreaterThan(5);
-  expect(links.filter((link) => !isThere(link))).toEqual([]);
+  expect(links.filter((link) => !linkExists(link))).toEqual([]);
 });
 
 /** Pages of other projects: image-factory, containerd, ollama, k8s-device-plugin, Argo CD, litellm. */
-const others = /^docs\/(?:(?:api|hosts|faq|cdi)\.md|(?:user-guide|my-website|providers|proxy)\/)/;
+const otherProjectsPages =
+  /^docs\/(?:(?:api|hosts|faq|cdi)\.md|(?:user-guide|my-website|providers|proxy)\/)/;
 
 test("every page that a message, a docstring or a comment names exists", () => {
-  const named = /(?<![\w/])((?:lab\/)?docs\/[\w./-]+\.md(?:#[\w-]*\w)?|lab\/README\.md)/g;
+  const pagePath = /(?<![\w/])((?:lab\/)?docs\/[\w./-]+\.md(?:#[\w-]*\w)?|lab\/README\.md)/g;
   const folders = /^(?:components|cli|stacks|policy|lab|bench|tests|generate|\.github)\//;
   const sources = files.filter(
     (file) =>
@@ -95,18 +98,20 @@ test("every page that a message, a docstring or a comment names exists", () => {
       /\.(?:ts|go|yml|yaml)$/.test(file),
   );
   const links = sources
-    .flatMap((file) => [...read(file).matchAll(named)].map(([, link]) => [file, link!] as const))
-    .filter(([, link]) => !others.test(link));
+    .flatMap((file) =>
+      [...read(file).matchAll(pagePath)].map(([, link]) => ({ file, link: link! })),
+    )
+    .filter(({ link }) => !otherProjectsPages.test(link));
   expect(links.length).toBeGreaterThan(10);
-  expect(links.filter(([, link]) => !isThere(link))).toEqual([]);
+  expect(links.filter(({ link }) => !linkExists(link))).toEqual([]);
 });
 
 test.each(pages)("the TypeScript and JSON blocks of %s can be parsed", (page) => {
-  const wrong = blocksOf(page, /^(ts|typescript)$/).flatMap((text) => {
+  const errors = blocksOf(page, /^(ts|typescript)$/).flatMap((text) => {
     const { diagnostics = [] } = ts.transpileModule(text, { reportDiagnostics: true });
     return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
   });
-  expect(wrong).toEqual([]);
+  expect(errors).toEqual([]);
   for (const text of blocksOf(page, /^json$/))
     expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
@@ -139,14 +144,17 @@ test("README and docs/reference.md have the range of Talos minors that the table
 });
 
 test("README's quotes of a preview equal the program's text", () => {
-  const [quoted] = blocksOf("README.md", /^text$/);
+  const [quotedText] = blocksOf("README.md", /^text$/);
   const edit = edits.find(({ name }) => name === "talos-patch")!;
-  const after = planCluster(parseSpec(editedStack(edit)).spec!);
-  const [effect] = Object.values(effectsOf(planOf(edit.stack), after));
-  const refused = findingsOf({ ...readStackFile("rtx5070ti"), driver: { flavour: "proprietary" } });
-  expect(quoted!.trim().split("\n")).toEqual([
+  const editedPlan = planCluster(parseSpec(editedStack(edit)).spec!);
+  const [effect] = Object.values(effectsOf(planOf(edit.stack), editedPlan));
+  const refusals = findingsOf({
+    ...readStackFile("rtx5070ti"),
+    driver: { flavour: "proprietary" },
+  });
+  expect(quotedText!.trim().split("\n")).toEqual([
     describeEffect(effect!),
-    ...refused.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`),
+    ...refusals.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`),
   ]);
 });
 

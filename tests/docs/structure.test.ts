@@ -18,97 +18,99 @@ function importsOf(file: string): string[] {
 }
 const imports = new Map([...modules].map((file) => [file, importsOf(file)]));
 
-const within = (folder: string, rooms: string): string[] =>
-  rooms.split(" ").map((room) => `${folder}/${room}`);
+const foldersIn = (folder: string, names: string): string[] =>
+  names.split(" ").map((name) => `${folder}/${name}`);
 
 /** Each list begins with the lowest folder. A folder must not import from one after it. */
-const floors = [
+const foldersByRank = [
   ["sdk", "components", "stacks", "generate", "cli", "lab", "bench", "tests"],
-  within(
+  foldersIn(
     "components",
     "recipe clients program pulumi credentials machine diagnosis kubernetes lookups workloads cluster plugin",
   ),
-  within("components/recipe", "facts checks"),
-  within(
+  foldersIn("components/recipe", "facts checks"),
+  foldersIn(
     "lab",
     "tools kubernetes session bundle factory real-node charts machines controlplane engine omni providers",
   ),
-  within("lab", "without omni providers language-host talos cluster run node"),
+  foldersIn("lab", "without omni providers language-host talos cluster run node"),
 ];
 
 /**
  * Exceptions: the bench records with the monitor of the tests and checks the patches of the tests' rows, and tests
  * check its arithmetic.
  */
-const isOfBench = (file: string, other: string): boolean =>
+const isExceptionOfBench = (file: string, imported: string): boolean =>
   file.startsWith("bench/") &&
-  (other.startsWith("tests/support/") || other === "tests/recipe/checks/patches/right.ts");
+  (imported.startsWith("tests/support/") || imported === "tests/recipe/checks/patches/right.ts");
 
-test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
-  "each folder imports only from itself and the folders before it: %s",
-  (_, rooms) => {
-    const floorOf = (file: string): number =>
-      rooms.findIndex((room) => file.replace(/^lab\/tests\//, "tests/lab/").startsWith(`${room}/`));
-    const upward = [...imports].flatMap(([file, others]) =>
-      others
-        .filter((other) => floorOf(file) >= 0 && floorOf(other) > floorOf(file))
-        .filter((other) => !isOfBench(file, other))
-        .map((other) => `${file} imports ${other}`),
+test.each(foldersByRank.map((folders) => ({ folders, names: folders.join(", ") })))(
+  "each folder imports only from itself and the folders before it: $names",
+  ({ folders }) => {
+    const rankOf = (file: string): number => {
+      const name = file.replace(/^lab\/tests\//, "tests/lab/");
+      return folders.findIndex((folder) => name.startsWith(`${folder}/`));
+    };
+    const upward = [...imports].flatMap(([file, importedFiles]) =>
+      importedFiles
+        .filter((imported) => rankOf(file) >= 0 && rankOf(imported) > rankOf(file))
+        .filter((imported) => !isExceptionOfBench(file, imported))
+        .map((imported) => `${file} imports ${imported}`),
     );
     expect(upward).toEqual([]);
-    for (const room of rooms)
-      expect([room, [...modules].some((file) => file.startsWith(`${room}/`))]).toEqual([
-        room,
-        true,
-      ]);
+    const hasModules = (folder: string): boolean =>
+      [...modules].some((module) => module.startsWith(`${folder}/`));
+    expect(folders.filter((folder) => !hasModules(folder))).toEqual([]);
   },
 );
 
 /** The nodes of a graph that are in a cycle, or on a path between two cycles. */
-function inCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
-  const left = new Set(graph.keys());
+function inCycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const remaining = new Set(graph.keys());
   // A node is in no cycle if it leads to no other remaining node, or if no remaining node leads to it.
-  for (let before = -1; before !== left.size;) {
-    before = left.size;
-    const reached = new Set([...left].flatMap((each) => graph.get(each)!));
-    for (const each of left)
-      if (!reached.has(each) || !graph.get(each)!.some((other) => left.has(other)))
-        left.delete(each);
+  for (let previousSize = -1; previousSize !== remaining.size;) {
+    previousSize = remaining.size;
+    const reached = new Set([...remaining].flatMap((node) => graph.get(node)!));
+    for (const node of remaining)
+      if (!reached.has(node) || !graph.get(node)!.some((target) => remaining.has(target)))
+        remaining.delete(node);
   }
-  return [...left];
+  return [...remaining];
 }
 
 /** Imports without `sdk`, whose layout is that of Pulumi's generator, with types that refer to each other. */
-const own = new Map([...imports].filter(([file]) => !file.startsWith("sdk/")));
+const ownImports = new Map([...imports].filter(([file]) => !file.startsWith("sdk/")));
 
 test("no files form an import cycle", () => {
   expect(imports.size).toBeGreaterThan(600);
-  expect(inCircles(own)).toEqual([]);
+  expect(inCycles(ownImports)).toEqual([]);
 });
 
 /** Every folder, including those that contain only folders. */
-const folders = new Set(
-  [...own.keys()]
+const allFolders = new Set(
+  [...ownImports.keys()]
     .filter((file) => /^(bench|components|cli|generate|lab)\//.test(file))
     .flatMap((file) => file.split("/").map((_, depth, names) => names.slice(0, depth).join("/")))
     .filter((folder) => folder !== ""),
 );
 
-test.each([...folders])("the entries of the folder %s form no import cycle", (folder) => {
-  const neighbourOf = (file: string): string[] =>
-    file.startsWith(`${folder}/`) ? [file.slice(folder.length + 1).split("/")[0]!] : [];
+test.each([...allFolders])("the entries of the folder %s form no import cycle", (folder) => {
+  /** The folder's entry that contains a file; undefined for a file outside of the folder. */
+  const entryOf = (file: string): string | undefined =>
+    file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split("/")[0] : undefined;
   const graph = new Map<string, string[]>();
-  for (const [file, others] of own)
-    for (const name of neighbourOf(file))
-      graph.set(name, [
-        ...(graph.get(name) ?? []),
-        ...others.flatMap(neighbourOf).filter((other) => other !== name),
-      ]);
-  expect(inCircles(graph)).toEqual([]);
+  for (const [file, importedFiles] of ownImports) {
+    const entry = entryOf(file);
+    if (entry === undefined) continue;
+    const importedEntries = importedFiles.flatMap((imported) => entryOf(imported) ?? []);
+    const otherEntries = importedEntries.filter((imported) => imported !== entry);
+    graph.set(entry, [...(graph.get(entry) ?? []), ...otherEntries]);
+  }
+  expect(inCycles(graph)).toEqual([]);
 });
 
 /** Folders with one file for each item, or with data. */
-const catalogues = [
+const largeFolders = [
   /^components\/recipe\/checks$/,
   /^tests\/recipe\/checks\/mistakes$/,
   /^components\/diagnosis(\/|$)/,
@@ -118,11 +120,11 @@ const catalogues = [
 ];
 
 test("no folder has more than twenty files, except folders of tables and data", () => {
-  const count = new Map<string, number>();
-  for (const file of files)
-    count.set(path.posix.dirname(file), (count.get(path.posix.dirname(file)) ?? 0) + 1);
-  const full = [...count].filter(
-    ([folder, size]) => size > 20 && !catalogues.some((each) => each.test(folder)),
+  const counts = new Map<string, number>();
+  for (const folder of files.map((file) => path.posix.dirname(file)))
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  const fullFolders = [...counts].filter(
+    ([folder, size]) => size > 20 && !largeFolders.some((pattern) => pattern.test(folder)),
   );
-  expect(full).toEqual([]);
+  expect(fullFolders).toEqual([]);
 });

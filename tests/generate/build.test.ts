@@ -15,13 +15,13 @@ function write(file: string, text: string): void {
   fs.writeFileSync(path.join(root, file), text);
 }
 
-/** A program that writes down its begin, and ends once the other one has begun too. */
-const waits = (own: string, other: string, status: number): string =>
+/** A program that writes its own file, and ends with the status once the other program has written its file too. */
+const programThatWaits = (ownFile: string, otherFile: string, status: number): string =>
   `const fs = require("node:fs");
-fs.writeFileSync("${own}", "");
-const looks = setInterval(() => {
-  if (!fs.existsSync("${other}")) return;
-  clearInterval(looks);
+fs.writeFileSync("${ownFile}", "");
+const timer = setInterval(() => {
+  if (!fs.existsSync("${otherFile}")) return;
+  clearInterval(timer);
   process.exitCode = ${status};
 }, 5);`;
 
@@ -32,10 +32,10 @@ function build(compiler: number, generator: number): number | null {
     const file = `generate/package/${name}.js`;
     write(file, fs.readFileSync(path.join(repository, file), "utf8"));
   }
-  write("node_modules/typescript/bin/tsc", waits("compiler", "generator", compiler));
+  write("node_modules/typescript/bin/tsc", programThatWaits("compiler", "generator", compiler));
   const exported = { name: "tsx", exports: { "./cli": "./cli.js" } };
   write("node_modules/tsx/package.json", JSON.stringify(exported));
-  write("node_modules/tsx/cli.js", waits("generator", "compiler", generator));
+  write("node_modules/tsx/cli.js", programThatWaits("generator", "compiler", generator));
   write(
     "node_modules/esbuild/index.js",
     `exports.build = async ({ outdir }) => {
@@ -50,12 +50,12 @@ function build(compiler: number, generator: number): number | null {
   return spawnSync(process.execPath, [script], { cwd: path.join(root, "components") }).status;
 }
 
-const isThere = (file: string): boolean => fs.existsSync(path.join(root, "components", file));
+const exists = (file: string): boolean => fs.existsSync(path.join(root, "components", file));
 
 test("the build runs compiler and schema generator at the same time, and then makes bundles and copies", () => {
   expect(build(0, 0)).toBe(0);
-  const made = ["bin/program.js", "bin/stack.schema.json", "bin/schema.json", "LICENSE"];
-  expect(made.filter((file) => !isThere(file))).toEqual([]);
+  const outputs = ["bin/program.js", "bin/stack.schema.json", "bin/schema.json", "LICENSE"];
+  expect(outputs.filter((file) => !exists(file))).toEqual([]);
 });
 
 test.each([
@@ -65,6 +65,6 @@ test.each([
   "if the compiler exits with %d and the generator with %d, the build fails and leaves no program",
   (compiler, generator) => {
     expect(build(compiler, generator)).toBe(compiler || generator);
-    expect(isThere("bin/program.js")).toBe(false);
+    expect(exists("bin/program.js")).toBe(false);
   },
 );

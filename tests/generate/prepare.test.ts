@@ -12,7 +12,7 @@ const root = fs.mkdtempSync(path.join(os.tmpdir(), "prepare-"));
 afterAll(() => fs.rmSync(root, { recursive: true }));
 
 /** Copies the script into a repository, with the files that it needs. */
-function install(folder: string): void {
+function copyScript(folder: string): void {
   for (const file of ["generate/prepare.js", "generate/package/build-if-stale.js"]) {
     fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
     fs.copyFileSync(path.join(repository, file), path.join(folder, file));
@@ -23,11 +23,11 @@ function install(folder: string): void {
  * Runs the script in a repository with these tools and an npm that only writes down its arguments; returns these
  * calls.
  */
-function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
+function npmCallsOfPrepare(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
   fs.rmSync(path.join(root, "node_modules"), { recursive: true, force: true });
   for (const tool of tools)
     fs.mkdirSync(path.join(root, "node_modules", tool), { recursive: true });
-  install(root);
+  copyScript(root);
   fs.mkdirSync(path.join(root, "bin"), { recursive: true });
   const npm =
     '#!/bin/sh\necho "$* omit=$npm_config_omit workspace=$npm_config_workspace registry=$npm_config_registry"\n';
@@ -43,18 +43,20 @@ function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
 }
 
 test("if all build tools are installed, prepare only builds", () => {
-  expect(calls(["typescript", "esbuild", "tsx"])).toEqual([expect.stringMatching(/^run build /)]);
+  expect(npmCallsOfPrepare(["typescript", "esbuild", "tsx"])).toEqual([
+    expect.stringMatching(/^run build /),
+  ]);
 });
 
 test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
   "if only the build tools %j are installed, prepare first installs all, regardless of the outer npm's options",
   (tools) => {
-    const outer = {
+    const outerOptions = {
       npm_config_omit: "dev",
       npm_config_workspace: "components",
       npm_config_registry: "http://mirror",
     };
-    expect(calls(tools, outer)).toEqual([
+    expect(npmCallsOfPrepare(tools, outerOptions)).toEqual([
       expect.stringMatching(
         /^install --include=dev --ignore-scripts .* omit= workspace= registry=http:\/\/mirror$/,
       ),
@@ -69,23 +71,24 @@ test("prepare builds in a folder whose name contains a colon", () => {
     fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
     fs.writeFileSync(path.join(folder, file), text, { mode });
   };
-  const ofWorkspace = (name: string): string =>
+  const workspaceManifest = (name: string): string =>
     JSON.stringify({ name, version: "1.0.0", scripts: { build: "typescript" } });
   const build = "npm run build --workspace components --workspace sdk/talos";
   write(
     "package.json",
     JSON.stringify({ workspaces: ["components", "sdk/talos"], scripts: { build } }),
   );
-  write("components/package.json", ofWorkspace("components"));
-  write("sdk/talos/package.json", ofWorkspace("talos"));
+  write("components/package.json", workspaceManifest("components"));
+  write("sdk/talos/package.json", workspaceManifest("talos"));
   for (const tool of ["typescript", "esbuild", "tsx"]) write(`node_modules/${tool}/index.js`, "");
   write("node_modules/.bin/typescript", '#!/bin/sh\necho "built $(basename "$PWD")"\n', 0o755);
-  install(folder);
+  copyScript(folder);
   const { status, stdout, stderr } = spawnSync(process.execPath, ["generate/prepare.js"], {
     cwd: folder,
     encoding: "utf8",
   });
-  expect([status, stderr]).toEqual([0, ""]);
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
   expect(stdout.split("\n").filter((line) => line.startsWith("built "))).toEqual([
     "built components",
     "built talos",
@@ -102,13 +105,13 @@ test("prepare builds only a stale package in npm install, and always in npm ci",
   const tools = ["typescript", "esbuild", "tsx"];
   for (const file of ["components/index.ts", "cli/main.ts", "sdk/talos/index.ts"]) write(file, 2);
   write("generate/schema/main.ts", 2);
-  calls(tools); // writes the script's own files there, which are sources too
+  npmCallsOfPrepare(tools); // writes the script's own files there, which are sources too
   for (const file of ["sdk/schema.json", "components/bin/program.js"]) write(file, -1);
   const build = [expect.stringMatching(/^run build /)];
-  expect(calls(tools, { npm_command: "install" })).toEqual([]);
-  expect(calls(tools, { npm_command: "ci" })).toEqual(build);
+  expect(npmCallsOfPrepare(tools, { npm_command: "install" })).toEqual([]);
+  expect(npmCallsOfPrepare(tools, { npm_command: "ci" })).toEqual(build);
   write("components/index.ts", -2);
-  expect(calls(tools, { npm_command: "install" })).toEqual(build);
+  expect(npmCallsOfPrepare(tools, { npm_command: "install" })).toEqual(build);
 });
 
 test("package.json declares generate/prepare.js as its script prepare", () => {

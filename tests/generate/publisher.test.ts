@@ -21,31 +21,31 @@ function texts(): [string, string][] {
 }
 
 test("every file has the repository's owner from components/package.json", () => {
-  const others = texts().flatMap(([file, text]) =>
+  const otherOwners = texts().flatMap(([file, text]) =>
     [...text.matchAll(/(?:github(?:usercontent)?\.com\/|github>|uses: +)([\w-]+)\/talos-gpu\b/g)]
       .filter(([, account]) => account !== owner)
-      .map(([said]) => `${file}: ${said}`),
+      .map(([link]) => `${file}: ${link}`),
   );
-  expect(others).toEqual([]);
+  expect(otherOwners).toEqual([]);
 });
 
 describe("in a fork", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-fork-"));
   afterAll(() => fs.rmSync(folder, { recursive: true }));
-  const at = (file: string): string => path.join(folder, file);
+  const pathOf = (file: string): string => path.join(folder, file);
 
   test("publishBy changes the owner in all files, and no other text", () => {
     const git = gitIn(folder);
-    fs.mkdirSync(at("components"));
-    fs.writeFileSync(at("components/package.json"), JSON.stringify(manifest));
-    fs.writeFileSync(at("a.md"), `https://github.com/${owner}/${name} is ${owner}'s ${name}\n`);
-    fs.writeFileSync(at("b.yml"), `uses: ${owner}/${name}/actions/check@v1\n`);
-    fs.writeFileSync(at("c.json"), `{ "publisher": "${owner}" }\n`);
-    fs.writeFileSync(at("d.md"), `${owner}/${name}-other, x${owner}/${name}\n`);
+    fs.mkdirSync(pathOf("components"));
+    fs.writeFileSync(pathOf("components/package.json"), JSON.stringify(manifest));
+    fs.writeFileSync(pathOf("a.md"), `https://github.com/${owner}/${name} is ${owner}'s ${name}\n`);
+    fs.writeFileSync(pathOf("b.yml"), `uses: ${owner}/${name}/actions/check@v1\n`);
+    fs.writeFileSync(pathOf("c.json"), `{ "publisher": "${owner}" }\n`);
+    fs.writeFileSync(pathOf("d.md"), `${owner}/${name}-other, x${owner}/${name}\n`);
     git("init", "-q");
     git("add", "-A");
     expect(publishBy(folder, "me")).toEqual(["a.md", "b.yml", "c.json", "components/package.json"]);
-    const read = (file: string): string => fs.readFileSync(at(file), "utf8");
+    const read = (file: string): string => fs.readFileSync(pathOf(file), "utf8");
     expect(read("a.md")).toBe(`https://github.com/me/${name} is ${owner}'s ${name}\n`);
     expect(read("b.yml")).toBe(`uses: me/${name}/actions/check@v1\n`);
     expect(read("c.json")).toBe('{ "publisher": "me" }\n');

@@ -13,8 +13,10 @@ test("docs/troubleshooting.md equals the page that is generated from fixes and c
 });
 
 test("every fix has a section with its literal errors", () => {
-  const made = /<!-- fixes: [\s\S]*?<!-- end of fixes -->/.exec(fs.readFileSync(file, "utf8"))!;
-  const sections = made[0].split(/^### /m).slice(1);
+  const generatedPart = /<!-- fixes: [\s\S]*?<!-- end of fixes -->/.exec(
+    fs.readFileSync(file, "utf8"),
+  )!;
+  const sections = generatedPart[0].split(/^### /m).slice(1);
   expect(sections).toHaveLength(fixes.length);
   for (const [index, fix] of fixes.entries()) {
     for (const text of [fix.symptom.slice(1), fix.cause.slice(1), fix.does, ...(fix.errors ?? [])])
@@ -23,8 +25,10 @@ test("every fix has a section with its literal errors", () => {
 });
 
 test("every known cause has a section with its literal errors", () => {
-  const made = /<!-- causes: [\s\S]*?<!-- end of causes -->/.exec(fs.readFileSync(file, "utf8"))!;
-  const sections = made[0].split(/^### /m).slice(1);
+  const generatedPart = /<!-- causes: [\s\S]*?<!-- end of causes -->/.exec(
+    fs.readFileSync(file, "utf8"),
+  )!;
+  const sections = generatedPart[0].split(/^### /m).slice(1);
   expect(sections).toHaveLength(causeIds.length);
   for (const [index, id] of causeIds.entries())
     for (const text of [causes[id].symptom.slice(1), ...causes[id].errors])

@@ -30,40 +30,41 @@ function piecesOf(node: ts.Node): string[] | undefined {
  */
 function brokenSentences(file: string, text: string): string[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  const found: string[] = [];
+  const places: string[] = [];
   const visit = (node: ts.Node): void => {
     const pieces = piecesOf(node);
     // A program inside a text begins on a line of its own.
-    const breaks =
+    const breaksLine =
       pieces !== undefined &&
       !pieces[0]!.startsWith("\n") &&
       pieces.some((piece) => /[\w,;:]\n +[\w]/.test(piece));
-    if (breaks || isSplit(node)) {
+    if (breaksLine || splitsSentence(node)) {
       const { line } = source.getLineAndCharacterOfPosition(node.getStart());
-      found.push(`${file}:${line + 1}`);
+      places.push(`${file}:${line + 1}`);
     }
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return found;
+  return places;
 }
 
-function isSplit(node: ts.Node): boolean {
+/** Whether a sum of two texts divides a sentence. */
+function splitsSentence(node: ts.Node): boolean {
   if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken)
     return false;
   const left = ts.isBinaryExpression(node.left) ? node.left.right : node.left;
-  const [before, after] = [piecesOf(left)?.at(-1), piecesOf(node.right)?.[0]];
-  return /[\w,)] $/.test(before ?? "") && /^[\w`\\(]|^$/.test(after ?? "-");
+  const [firstText, secondText] = [piecesOf(left)?.at(-1), piecesOf(node.right)?.[0]];
+  return /[\w,)] $/.test(firstText ?? "") && /^[\w`\\(]|^$/.test(secondText ?? "-");
 }
 
 // A search for a printed sentence finds it only if one literal contains all of it. A line break in a literal is
 // printed.
 test("each sentence of a message is in one literal on one line", () => {
   expect(sources.length).toBeGreaterThan(400);
-  const found = sources
+  const places = sources
     .filter((file) => !wordLists.includes(file))
     .flatMap((file) => brokenSentences(file, fs.readFileSync(path.join(root, file), "utf8")));
-  expect(found).toEqual([]);
+  expect(places).toEqual([]);
 });
 
 test.each([
@@ -73,5 +74,5 @@ test.each([
   ["two sentences in two literals", 0, '"the update ends; " + "run it again"'],
   ["a program in a text", 0, "`\nset -u\n  while true`"],
 ])("in %s, the test finds %d broken sentences", (_, count, text) => {
-  expect(brokenSentences("a.ts", `const said = ${text};`)).toHaveLength(count);
+  expect(brokenSentences("a.ts", `const message = ${text};`)).toHaveLength(count);
 });

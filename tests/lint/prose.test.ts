@@ -74,10 +74,10 @@ test.each([
 });
 
 describe("a long part", () => {
-  const long = `${words(20)}: ${words(longestPart - 19)}`;
+  const longPart = `${words(20)}: ${words(longestPart - 19)}`;
 
   test("is refused in a message, also with a colon in it", () => {
-    expect(flawsOf(long, asMessage).map(({ message }) => message)).toEqual([
+    expect(flawsOf(longPart, asMessage).map(({ message }) => message)).toEqual([
       `a part of a message of ${longestPart + 1} words: split it, since a part has at most ${longestPart} words`,
     ]);
   });
@@ -86,12 +86,12 @@ describe("a long part", () => {
     ["a comment or a page", asComment],
     ["a test's quote of another program", asQuote],
   ])("is accepted in %s", (_, kind) => {
-    expect(flawsOf(long, kind)).toEqual([]);
+    expect(flawsOf(longPart, kind)).toEqual([]);
   });
 });
 
 test("code, links and tags are masked by text of the same length", () => {
-  for (const [proseOf, text] of [
+  for (const [maskedText, text] of [
     [proseOfComment, "/** Writes `is told` {@link somebody} https://example.org/nobody. */"],
     [proseOfComment, " * A phrase:\n *     somebody shall\n"],
     [
@@ -100,7 +100,7 @@ test("code, links and tags are masked by text of the same length", () => {
     ],
     [proseOfString, '"a `nobody` of ${somebody.name("shall")}"'],
   ] as const) {
-    const masked = proseOf(text);
+    const masked = maskedText(text);
     expect(flawsOf(masked)).toEqual([]);
     expect(masked).toHaveLength(text.length);
   }
@@ -115,7 +115,9 @@ test.each([
   ["values.yml", "# It waits\n# for ever.\n"],
   ["run.sh", "# It waits for ever.\n"],
 ])("a phrase is found in %s: %j", (name, text) => {
-  expect(proseOfFile(name, () => text).flatMap((one) => flawsOf(one.text, one))).toEqual([
+  expect(
+    proseOfFile(name, () => text).flatMap((prosePart) => flawsOf(prosePart.text, prosePart)),
+  ).toEqual([
     expect.objectContaining({ message: expect.stringMatching(/^"for ever": write forever/) }),
   ]);
 });
@@ -125,11 +127,13 @@ test.each([
   ["logo.png", "for ever"],
   ["values.yaml", "beside: [a, b]\n"],
 ])("no phrase is found in %s, which has no prose here: %j", (name, text) => {
-  expect(proseOfFile(name, () => text).flatMap((one) => flawsOf(one.text, one))).toEqual([]);
+  expect(
+    proseOfFile(name, () => text).flatMap((prosePart) => flawsOf(prosePart.text, prosePart)),
+  ).toEqual([]);
 });
 
 describe("the ESLint rule", () => {
-  const found = (code: string) =>
+  const flawsIn = (code: string) =>
     new Linter()
       .verify(code, [{ plugins: { prose }, rules: { "prose/plain-words": "error" } }])
       .map(({ line, column, message }) => `${line}:${column} ${message}`);
@@ -141,10 +145,10 @@ describe("the ESLint rule", () => {
     ["a template", "foo(`${a} waits for ever`);\n", "1:17"],
     ["strings that are joined", 'foo("waits for " +\n  "ever");\n', "1:12"],
   ])("finds a phrase in %s", (_, code, place) => {
-    expect(found(code)).toEqual([expect.stringMatching(new RegExp(`^${place} "for`))]);
+    expect(flawsIn(code)).toEqual([expect.stringMatching(new RegExp(`^${place} "for`))]);
   });
 
   test("does not read names, keys and single words", () => {
-    expect(found('foo(somebody.nobody, { shall: "nobody" });\n')).toEqual([]);
+    expect(flawsIn('foo(somebody.nobody, { shall: "nobody" });\n')).toEqual([]);
   });
 });

@@ -6,27 +6,29 @@ import type { Run } from "../support/recorder";
  * secrets.
  */
 export function asResources(run: Run): Resource[] {
-  const made = run.resources.map(({ urn, name, type, inputs }) => ({
+  const resources = run.resources.map(({ urn, name, type, inputs }) => ({
     urn,
     name,
     type,
-    props: plain(inputs) as Record<string, any>,
+    props: withoutSecrets(inputs) as Record<string, any>,
     dependencies: [] as Resource[],
   }));
-  const byUrn = new Map<string, Resource>(made.map((resource) => [resource.urn, resource]));
-  return made.map((resource, index) => {
+  const byUrn = new Map<string, Resource>(resources.map((resource) => [resource.urn, resource]));
+  return resources.map((resource, index) => {
     const { parent, dependencies } = run.resources[index]!;
-    const above = byUrn.get(parent);
-    if (above) Object.assign(resource, { parent: above });
+    const parentResource = byUrn.get(parent);
+    if (parentResource) Object.assign(resource, { parent: parentResource });
     resource.dependencies.push(...dependencies.flatMap((urn) => byUrn.get(urn) ?? []));
     return resource;
   });
 }
 
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== "object" || value === null) return value;
   if ("4dabf18193072939515e22adb298388d" in value)
-    return plain((value as { value?: unknown }).value);
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, plain(child)]));
+    return withoutSecrets((value as { value?: unknown }).value);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [key, withoutSecrets(child)]),
+  );
 }

@@ -8,41 +8,43 @@ import { providerAnswers } from "../support/talos";
 // TypeScript.
 
 test.each([
-  [
-    "withoutStackTraces turns stack frames off while resources are registered, and on again afterwards",
-    withoutStackTraces,
-    0,
-  ],
-  [
-    "transformations in a user's own program keep stack frames",
-    <T>(register: () => T): T => register(),
-    Error.stackTraceLimit,
-  ],
-])("%s", async (_what, within, limit) => {
-  const seen: [string, number][] = [];
+  {
+    title:
+      "withoutStackTraces turns stack frames off while resources are registered, and on again afterwards",
+    registerIn: withoutStackTraces,
+    expectedLimit: 0,
+  },
+  {
+    title: "transformations in a user's own program keep stack frames",
+    registerIn: <T>(register: () => T): T => register(),
+    expectedLimit: Error.stackTraceLimit,
+  },
+])("$title", async ({ registerIn, expectedLimit }) => {
+  const registrations: { name: string; limit: number }[] = [];
   const transformations = [
     ({ name, props, opts }: { name: string; props: object; opts: object }) => {
-      seen.push([name, Error.stackTraceLimit]);
+      registrations.push({ name, limit: Error.stackTraceLimit });
       return { props, opts };
     },
   ];
-  const before = Error.stackTraceLimit;
+  const usualLimit = Error.stackTraceLimit;
   await record(
-    () => void within(() => new GpuCluster("lab", clusterArgs("rtx5070ti"), { transformations })),
+    () =>
+      void registerIn(() => new GpuCluster("lab", clusterArgs("rtx5070ti"), { transformations })),
     providerAnswers,
   );
-  expect(seen.length).toBeGreaterThan(4); // the component itself, configuration, upgrade, node, smoke test
-  expect(seen.filter(([, has]) => has !== limit)).toEqual([]);
-  expect(Error.stackTraceLimit).toBe(before);
+  expect(registrations.length).toBeGreaterThan(4); // the component itself, configuration, upgrade, node, smoke test
+  expect(registrations.filter(({ limit }) => limit !== expectedLimit)).toEqual([]);
+  expect(Error.stackTraceLimit).toBe(usualLimit);
 });
 
 test("in a user's own program without transformations, promises of machines have no stack frames", async () => {
   // The SDK's record of a promise (runtime/debuggable.ts) contains the promise's stack trace.
   const stacks: string[] = [];
-  const define = Object.defineProperty;
+  const defineProperty = Object.defineProperty;
   const spy = jest.spyOn(Object, "defineProperty").mockImplementation((target, key, attributes) => {
     if (key === "_debugStackTrace") stacks.push(attributes.value as string);
-    return define(target, key, attributes);
+    return defineProperty(target, key, attributes);
   });
   try {
     await record(() => void new GpuCluster("lab", clusterArgs("rtx5070ti")), providerAnswers);

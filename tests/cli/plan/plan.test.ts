@@ -37,8 +37,8 @@ const plannedStack = (fields: StackConfig) => ({
   remarks: judge(fields).remarks,
 });
 /** The comparison of a committed stack with its fields after an edit. */
-const compareWith = (stack: string, after: StackConfig): Comparison =>
-  compare(stack, "main", plannedStack(readStackFile(stack)), plannedStack(after));
+const compareWith = (stack: string, editedFields: StackConfig): Comparison =>
+  compare(stack, "main", plannedStack(readStackFile(stack)), plannedStack(editedFields));
 
 test("the page of one stack equals the committed file", () => {
   expectGolden(

@@ -8,7 +8,7 @@ import { planCluster, type Plan } from "../../../components/recipe";
 import { validStack } from "../../recipe/stacks";
 
 /** A missing fix or a known cause, with parts of its evidence. */
-export interface NamedCause {
+export interface CauseWithEvidence {
   cause: FixId | CauseId;
   /** A part of each line, in order. */
   evidence: string[];
@@ -17,11 +17,11 @@ export interface NamedCause {
 /** Observations of a system, and the causes that the diagnosis gives. */
 export interface CauseCase {
   name: string;
-  seen: Observations;
+  observations: Observations;
   /** Stacks of tests/fixtures/valid with which the diagnosis is the same. Default: without a stack. */
   stacks?: (string | typeof withoutStack)[];
   /** The causes, in the diagnosis' order: with their evidence, or only by id. */
-  causes: (FixId | CauseId | NamedCause)[];
+  causes: (FixId | CauseId | CauseWithEvidence)[];
   /** A part of the first cause's remedy. Default: not compared. */
   remedy?: string;
 }
@@ -37,14 +37,17 @@ export const plansOf = ({ stacks = [withoutStack] }: CauseCase): (Plan | undefin
  * The diagnosed causes in the form of the case. A line of evidence that contains the expected part is replaced by
  * that part.
  */
-export const namedOf = ({ seen, causes }: CauseCase, plan?: Plan): CauseCase["causes"] =>
-  diagnose(seen, plan).map(({ fix, evidence }, index) => {
-    const wanted = causes[index];
-    if (typeof wanted !== "object") return fix;
+export const diagnosedCauses = (
+  { observations, causes }: CauseCase,
+  plan?: Plan,
+): CauseCase["causes"] =>
+  diagnose(observations, plan).map(({ fix, evidence }, index) => {
+    const expected = causes[index];
+    if (typeof expected !== "object") return fix;
     return {
       cause: fix,
-      evidence: evidence.map((line, at) => {
-        const part = wanted.evidence[at];
+      evidence: evidence.map((line, lineIndex) => {
+        const part = expected.evidence[lineIndex];
         return part !== undefined && line.includes(part) ? part : line;
       }),
     };

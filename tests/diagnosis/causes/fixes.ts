@@ -1,6 +1,6 @@
 import type { Observations, ObservedPod } from "../../../components/diagnosis";
 import { type CauseCase, withoutStack } from "./case";
-import { healthy, stuck, waitingPod } from "./seen";
+import { healthy, waitingPlugin, waitingPod } from "./observations";
 
 const refusedByPodSecurity =
   'Error creating: pods "nvidia-gpu-operator-node-feature-discovery-worker-" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volumes "host-boot")';
@@ -31,11 +31,21 @@ const podOfUnknownStrategy: ObservedPod = {
 
 /** Systems that lack a fix, and the fix that the diagnosis gives. The first systems lack none. */
 export const fixCases: CauseCase[] = [
-  { name: "a healthy system", seen: healthy, stacks: ["rtx5070ti", withoutStack], causes: [] },
-  { name: "nothing seen", seen: {}, stacks: ["rtx5070ti", "aarhus-h100", "modern"], causes: [] },
   {
-    name: "an operator's pods that wait, by what the cluster looks like",
-    seen: {
+    name: "a healthy system",
+    observations: healthy,
+    stacks: ["rtx5070ti", withoutStack],
+    causes: [],
+  },
+  {
+    name: "no observations",
+    observations: {},
+    stacks: ["rtx5070ti", "aarhus-h100", "modern"],
+    causes: [],
+  },
+  {
+    name: "an operator's pod that waits for a marker file",
+    observations: {
       ...healthy,
       daemonSets: [
         {
@@ -58,8 +68,8 @@ export const fixCases: CauseCase[] = [
     ],
   },
   {
-    name: "pods that wait",
-    seen: stuck,
+    name: "an operator's pods that wait for marker files, in a cluster without the markers' DaemonSet",
+    observations: waitingPlugin,
     stacks: ["rtx5070ti"],
     causes: [
       {
@@ -74,9 +84,9 @@ export const fixCases: CauseCase[] = [
     remedy: "the stack has this fix", // the remedy differs if the stack has the fix
   },
   {
-    name: "pods that wait a moment while the markers are kept",
-    seen: {
-      ...stuck,
+    name: "pods that wait for marker files although the markers' DaemonSet is ready",
+    observations: {
+      ...waitingPlugin,
       daemonSets: [
         {
           namespace: "nvidia-gpu-operator",
@@ -93,8 +103,8 @@ export const fixCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "pods that wait on Talos 1.13, where no pod waits for markers",
-    seen: {
+    name: "pods that wait on Talos 1.13, where no pod needs marker files",
+    observations: {
       pods: [
         {
           namespace: "gpu-operator",
@@ -110,8 +120,8 @@ export const fixCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "pods that are refused",
-    seen: {
+    name: "pods that Pod Security refuses",
+    observations: {
       daemonSets: [
         {
           namespace: "nvidia-gpu-operator",
@@ -139,9 +149,9 @@ export const fixCases: CauseCase[] = [
     causes: ["privilegedNamespace"],
   },
   {
-    name: "pods that are refused write no markers",
-    seen: {
-      ...stuck,
+    name: "pods that wait for marker files, because Pod Security refuses the pods that write them",
+    observations: {
+      ...waitingPlugin,
       events: [
         {
           namespace: "nvidia-gpu-operator",
@@ -154,8 +164,8 @@ export const fixCases: CauseCase[] = [
     causes: ["privilegedNamespace"],
   },
   {
-    name: "pods that are refused in an external namespace",
-    seen: {
+    name: "pods that Pod Security refuses in another namespace",
+    observations: {
       events: [{ namespace: "media", object: "ReplicaSet/x", message: refusedByPodSecurity }],
     },
     stacks: ["rtx5070ti"],
@@ -163,7 +173,7 @@ export const fixCases: CauseCase[] = [
   },
   {
     name: "no driver",
-    seen: noDriver,
+    observations: noDriver,
     stacks: ["rtx5070ti"],
     causes: [
       {
@@ -176,14 +186,14 @@ export const fixCases: CauseCase[] = [
     ],
   },
   {
-    name: "no driver, and pods that wait like without markers",
-    seen: { ...stuck, ...noDriver },
+    name: "no driver, and pods that therefore wait for marker files",
+    observations: { ...waitingPlugin, ...noDriver },
     stacks: ["rtx5070ti"],
     causes: ["kernelModules"],
   },
   {
-    name: "no driver, and pods that are refused",
-    seen: {
+    name: "no driver, and pods that Pod Security refuses",
+    observations: {
       ...noDriver,
       events: [
         { namespace: "nvidia-gpu-operator", object: "ReplicaSet/x", message: refusedByPodSecurity },
@@ -193,8 +203,8 @@ export const fixCases: CauseCase[] = [
     causes: ["kernelModules", "privilegedNamespace"],
   },
   {
-    name: "no driver, and what pods say of its libraries follows from that",
-    seen: {
+    name: "no driver, and a pod that therefore finds no libraries of the driver",
+    observations: {
       machines: [{ name: "a", modules: ["drm"], driverVersion: null }],
       nodes: [
         { name: "a", labels: { "extensions.talos.dev/nvidia-open-gpu-kernel-modules-lts": "1" } },
@@ -206,8 +216,8 @@ export const fixCases: CauseCase[] = [
     causes: ["kernelModules"],
   },
   {
-    name: "no driver, without a stack, on what the cluster looks like",
-    seen: {
+    name: "no driver, without a stack",
+    observations: {
       ...healthy,
       machines: [{ name: "k8s-worker4", modules: ["drm"], driverVersion: null }],
     },
@@ -217,19 +227,19 @@ export const fixCases: CauseCase[] = [
   },
   {
     name: "no driver on a machine without the planned image, for a reason that is not the missing fix",
-    seen: { machines: [{ name: "k8s-worker4", schematicId: "376567988ad3", modules: [] }] },
+    observations: { machines: [{ name: "k8s-worker4", schematicId: "376567988ad3", modules: [] }] },
     stacks: ["rtx5070ti"],
     causes: [],
   },
   {
     name: "no driver on a machine without a GPU",
-    seen: { machines: [{ name: "mini-1", modules: [] }] },
+    observations: { machines: [{ name: "mini-1", modules: [] }] },
     stacks: ["frank"],
     causes: [],
   },
   {
-    name: "no driver on a machine whose image does not have it, as Omni has not upgraded it yet",
-    seen: {
+    name: "no driver on a machine of Omni whose image does not contain it yet",
+    observations: {
       machines: [
         { name: "gpu-1", talosVersion: "v1.12.6", modules: ["drm"], extensions: ["iscsi-tools"] },
       ],
@@ -238,8 +248,8 @@ export const fixCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "no driver on a machine whose image does have it",
-    seen: {
+    name: "no driver on a machine of Omni whose image contains it",
+    observations: {
       machines: [
         {
           name: "gpu-1",
@@ -253,9 +263,9 @@ export const fixCases: CauseCase[] = [
     causes: ["kernelModules"],
   },
   {
-    name: "a device filter that the kernel does not take",
-    seen: {
-      ...stuck,
+    name: "a device filter that the kernel refuses",
+    observations: {
+      ...waitingPlugin,
       pods: [
         {
           namespace: "kube-system",
@@ -277,8 +287,8 @@ export const fixCases: CauseCase[] = [
     causes: [{ cause: "bpfJitHarden", evidence: ["last insn is not an exit or jmp"] }],
   },
   {
-    name: "a RuntimeClass that is not there",
-    seen: {
+    name: "a missing RuntimeClass, in an event of the DaemonSet",
+    observations: {
       daemonSets: [
         { namespace: "kube-system", name: "nvidia-device-plugin", desired: 1, ready: 0 },
       ],
@@ -296,8 +306,8 @@ export const fixCases: CauseCase[] = [
     causes: ["runtimeClass"],
   },
   {
-    name: "a RuntimeClass that is not there, in other words",
-    seen: {
+    name: "a missing RuntimeClass, in the other wording of the API server",
+    observations: {
       daemonSets: [
         { namespace: "kube-system", name: "nvidia-device-plugin", desired: 1, ready: 0 },
       ],
@@ -315,8 +325,8 @@ export const fixCases: CauseCase[] = [
     causes: ["runtimeClass"],
   },
   {
-    name: "a RuntimeClass that is there by now",
-    seen: {
+    name: "a RuntimeClass that exists by now",
+    observations: {
       events: [{ object: "Pod/x", message: 'RuntimeClass "nvidia" not found' }],
       runtimeClasses: [{ name: "nvidia", handler: "nvidia" }],
     },
@@ -324,14 +334,14 @@ export const fixCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "a RuntimeClass that the stack has not come to yet",
-    seen: { runtimeClasses: [] },
+    name: "a RuntimeClass that the stack has not created yet",
+    observations: { runtimeClasses: [] },
     stacks: ["aarhus-h100"],
     causes: [],
   },
   {
     name: "a plugin that wants no pod",
-    seen: {
+    observations: {
       daemonSets: [
         { namespace: "kube-system", name: "nvidia-device-plugin", desired: 0, ready: 0 },
       ],
@@ -358,14 +368,14 @@ export const fixCases: CauseCase[] = [
     ],
   },
   {
-    name: "a plugin that does not know its list strategy, by what it said before it was started again",
-    seen: { pods: [podOfUnknownStrategy] },
+    name: "a plugin that does not know its list strategy, according to its last words before the restart",
+    observations: { pods: [podOfUnknownStrategy] },
     stacks: ["aarhus-h100"],
     causes: ["deviceListStrategy"],
   },
   {
     name: "a plugin of another namespace that does not know its list strategy",
-    seen: { pods: [{ ...podOfUnknownStrategy, namespace: "elsewhere" }] },
+    observations: { pods: [{ ...podOfUnknownStrategy, namespace: "elsewhere" }] },
     stacks: ["aarhus-h100"],
     causes: [],
   },

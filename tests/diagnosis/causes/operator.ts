@@ -5,7 +5,7 @@ import type {
   ObservedPod,
 } from "../../../components/diagnosis";
 import { type CauseCase, withoutStack } from "./case";
-import { failingPod, healthy, healthyMachine, operatorNode, waitingPod } from "./seen";
+import { failingPod, healthy, healthyMachine, operatorNode, waitingPod } from "./observations";
 
 const nodeWithValidator: ObservedNode = operatorNode({
   "nvidia.com/gpu.deploy.operator-validator": "true",
@@ -52,8 +52,8 @@ const noRuntime =
 /** Faults of a system with the operator that is otherwise healthy. */
 export const operatorCases: CauseCase[] = [
   {
-    name: "a validator that is not told to stay away",
-    seen: {
+    name: "a waiting validator on a node without the label that removes it",
+    observations: {
       ...healthy,
       nodes: [nodeWithValidator],
       pods: [...healthy.pods, waitingPod("nvidia-operator-validator-x", "driver-validation")],
@@ -62,8 +62,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["operatorValidatorLabel"],
   },
   {
-    name: "a validator that the label is just taking away",
-    seen: {
+    name: "a waiting validator on a node whose label is about to remove it",
+    observations: {
       ...healthy,
       pods: [...healthy.pods, waitingPod("nvidia-operator-validator-x", "driver-validation")],
     },
@@ -71,8 +71,8 @@ export const operatorCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "the validator's label, left on a node that has gone on to Talos 1.13",
-    seen: {
+    name: "the label that removes the validator, still on a node that runs Talos 1.13",
+    observations: {
       ...healthy,
       ...nodeOnTalos113,
       pods: [...healthy.pods, waitingPod("nvidia-device-plugin-daemonset-x", "toolkit-validation")],
@@ -80,8 +80,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["operatorValidatorLabel"],
   },
   {
-    name: "no such label on a node of Talos 1.13",
-    seen: {
+    name: "no label that removes the validator, on a node that runs Talos 1.13",
+    observations: {
       ...healthy,
       ...nodeOnTalos113,
       nodes: [{ ...nodeWithValidator, osImage: "Talos (v1.13.0)" }],
@@ -91,7 +91,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a postStart hook that fails",
-    seen: {
+    observations: {
       ...healthy,
       events: [
         {
@@ -107,8 +107,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["modelsPull"],
   },
   {
-    name: "a postStart hook that fails, in other words",
-    seen: {
+    name: "a postStart hook that fails, in another wording",
+    observations: {
       ...healthy,
       events: [
         {
@@ -125,7 +125,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "`init 250` in a log without a hook that fails, which is harmless",
-    seen: {
+    observations: {
       ...healthy,
       events: [
         {
@@ -140,8 +140,8 @@ export const operatorCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "a postStart hook that fails for reasons of its own",
-    seen: {
+    name: "a postStart hook that fails because of a full disk",
+    observations: {
       ...healthy,
       events: [
         {
@@ -156,7 +156,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a selector that fits no node, and the pods that wait for its DaemonSet",
-    seen: {
+    observations: {
       ...healthy,
       daemonSets: [
         {
@@ -181,7 +181,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a selector that fits no node, and a pod that stays Pending",
-    seen: {
+    observations: {
       ...healthy,
       pods: [
         ...healthy.pods,
@@ -198,8 +198,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["nodeSelector"],
   },
   {
-    name: "a pod without a GPU that waits for a label, which is another user's",
-    seen: {
+    name: "a pod without a GPU whose selector fits no node",
+    observations: {
       ...healthy,
       pods: [
         ...healthy.pods,
@@ -210,26 +210,26 @@ export const operatorCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "the right release, and another image than the configuration names",
-    seen: { ...healthy, machines: [plainImage] },
+    name: "the planned Talos version with another image than the configuration names",
+    observations: { ...healthy, machines: [plainImage] },
     stacks: ["rtx5070ti", withoutStack],
     causes: ["schematic"],
   },
   {
     name: "an unplanned image on a machine that is not upgraded yet",
-    seen: { ...healthy, machines: [{ ...plainImage, talosVersion: "v1.12.5" }] },
+    observations: { ...healthy, machines: [{ ...plainImage, talosVersion: "v1.12.5" }] },
     stacks: ["rtx5070ti"],
     causes: [],
   },
   {
     name: "an unplanned image from `talosctl upgrade`, with the driver",
-    seen: { ...healthy, machines: [{ ...plainImage, modules: ["nvidia"] }] },
+    observations: { ...healthy, machines: [{ ...plainImage, modules: ["nvidia"] }] },
     stacks: ["rtx5070ti", withoutStack],
     causes: [],
   },
   {
     name: "an unplanned image on a machine without a card",
-    seen: {
+    observations: {
       ...healthy,
       nodes: [operatorNode(), { name: "cp-1", labels: {} }],
       machines: storageMachine,
@@ -238,7 +238,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "an unplanned image on a machine with a card",
-    seen: {
+    observations: {
       ...healthy,
       nodes: [operatorNode(), { name: "cp-1", labels: { "nvidia.com/gpu.present": "true" } }],
       machines: storageMachine,
@@ -247,13 +247,13 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "an unplanned image on a machine of Omni's",
-    seen: { ...healthy, machines: [{ ...plainImage, name: "gpu-1", modules: ["nvidia"] }] },
+    observations: { ...healthy, machines: [{ ...plainImage, name: "gpu-1", modules: ["nvidia"] }] },
     stacks: ["omni"],
     causes: [],
   },
   {
     name: "a machine of Omni's without its modules",
-    seen: {
+    observations: {
       ...healthy,
       machines: [
         { ...{ ...healthyMachine, name: "gpu-1" }, schematicId: plainSchematic, modules: [] },
@@ -264,7 +264,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a machine that is not the stack's",
-    seen: {
+    observations: {
       ...healthy,
       machines: [
         {
@@ -278,8 +278,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["schematic"],
   },
   {
-    name: "modules and toolkit of two drivers, as the node's labels tell",
-    seen: {
+    name: "modules and toolkit of two drivers, according to the node's labels",
+    observations: {
       ...healthy,
       nodes: [
         {
@@ -298,8 +298,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["driverBranches"],
   },
   {
-    name: "modules and toolkit of two drivers, as the runtime says",
-    seen: {
+    name: "modules and toolkit of two drivers, according to the runtime's error",
+    observations: {
       ...healthy,
       pods: [
         ...healthy.pods,
@@ -314,8 +314,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["driverBranches"],
   },
   {
-    name: "a CUDA that is newer than the driver",
-    seen: {
+    name: "a CUDA that is newer than the driver, according to the program's error",
+    observations: {
       ...healthy,
       pods: [
         ...healthy.pods,
@@ -330,8 +330,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["cudaImage"],
   },
   {
-    name: "a CUDA that is newer than the driver, as the runtime says",
-    seen: {
+    name: "a CUDA that is newer than the driver, according to the runtime's error",
+    observations: {
       ...healthy,
       pods: [
         ...healthy.pods,
@@ -347,7 +347,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "shared memory that is too small for a model over several cards",
-    seen: {
+    observations: {
       ...healthy,
       pods: [
         ...healthy.pods,
@@ -363,7 +363,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a MIG manager that failed",
-    seen: {
+    observations: {
       ...healthy,
       nodes: [
         operatorNode({
@@ -383,7 +383,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a MIG manager that failed in a stack that has the fix",
-    seen: {
+    observations: {
       ...healthy,
       nodes: [
         operatorNode({
@@ -398,8 +398,8 @@ export const operatorCases: CauseCase[] = [
     remedy: "read the log of the pod nvidia-mig-manager",
   },
   {
-    name: "a MIG manager that says nothing",
-    seen: {
+    name: "a MIG manager that sets no state",
+    observations: {
       ...healthy,
       nodes: [operatorNode({ "nvidia.com/mig.config": "all-1g.12gb" })],
       pods: [...healthy.pods, migManagerPod],
@@ -409,7 +409,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a MIG manager that is at work",
-    seen: {
+    observations: {
       ...healthy,
       nodes: [
         operatorNode({
@@ -424,7 +424,7 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a MIG manager that is done",
-    seen: {
+    observations: {
       ...healthy,
       nodes: [
         operatorNode({
@@ -438,26 +438,26 @@ export const operatorCases: CauseCase[] = [
     causes: [],
   },
   {
-    name: "a MIG manager that is not there yet",
-    seen: { ...healthy, nodes: [operatorNode({ "nvidia.com/mig.config": "all-1g.12gb" })] },
+    name: "a requested MIG geometry without a pod of the MIG manager yet",
+    observations: { ...healthy, nodes: [operatorNode({ "nvidia.com/mig.config": "all-1g.12gb" })] },
     stacks: ["rtx5070ti", withoutStack],
     causes: [],
   },
   {
     name: "a MIG manager without a request",
-    seen: { ...healthy, pods: [...healthy.pods, migManagerPod] },
+    observations: { ...healthy, pods: [...healthy.pods, migManagerPod] },
     stacks: ["rtx5070ti", withoutStack],
     causes: [],
   },
   {
-    name: "a boot that does not go on, by its log",
-    seen: { ...healthy, ...endlessBoot },
+    name: "a boot that hangs, according to its log",
+    observations: { ...healthy, ...endlessBoot },
     stacks: ["rtx5070ti", withoutStack],
     causes: ["perMachinePatch"],
   },
   {
-    name: "a boot that does not go on, by the configuration in force, also while the machine has just begun to boot",
-    seen: {
+    name: "a boot that will hang, according to the configuration in force",
+    observations: {
       ...healthy,
       ...endlessBoot,
       machines: [
@@ -474,8 +474,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["perMachinePatch"],
   },
   {
-    name: "a boot that does not go on for another file or another error",
-    seen: {
+    name: "a boot that hangs because of another file or another error",
+    observations: {
       ...healthy,
       ...endlessBoot,
       machines: [
@@ -493,8 +493,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["kernelModules"],
   },
   {
-    name: "a release that Helm was killed in, without any text",
-    seen: {
+    name: "a release whose upgrade by Helm was killed",
+    observations: {
       releases: [
         { namespace: "gpu", name: "gpu-operator", status: "pending-upgrade", revision: 2 },
       ],
@@ -504,8 +504,8 @@ export const operatorCases: CauseCase[] = [
     ],
   },
   {
-    name: "an operator with the values of Talos 1.14 on 1.15, from which it follows that nothing gives all cards",
-    seen: {
+    name: "an operator with the values for Talos 1.14 on Talos 1.15, and a power limit that therefore sees no cards",
+    observations: {
       pods: [
         failingPod("limit", "gpu", noCards),
         { namespace: "gpu-operator", name: "validator", phase: "Pending", node: "gpu" },
@@ -517,13 +517,15 @@ export const operatorCases: CauseCase[] = [
   },
   {
     name: "a missing runtime named nvidia on Talos 1.13",
-    seen: { events: [{ namespace: "gpu-operator", object: "Pod/validator", message: noRuntime }] },
+    observations: {
+      events: [{ namespace: "gpu-operator", object: "Pod/validator", message: noRuntime }],
+    },
     stacks: ["modern"],
     causes: ["runtimeHandler"],
   },
   {
     name: "the operator's toolkit in a folder that is read-only",
-    seen: {
+    observations: {
       events: [
         {
           namespace: "gpu-operator",
@@ -537,8 +539,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["toolkitFolder"],
   },
   {
-    name: "a pod of a RuntimeClass that went",
-    seen: {
+    name: "a pod of a RuntimeClass that was removed",
+    observations: {
       events: [
         {
           namespace: "ollama",
@@ -553,8 +555,8 @@ export const operatorCases: CauseCase[] = [
     causes: ["noRuntimeClass"],
   },
   {
-    name: "a power limit without an annotation that counts",
-    seen: { pods: [failingPod("limit", "gpu", noCards)] },
+    name: "a power limit whose pod sees no cards, because its annotation has no effect",
+    observations: { pods: [failingPod("limit", "gpu", noCards)] },
     stacks: ["next"],
     causes: ["managementCards"],
   },

@@ -1,7 +1,7 @@
 import type { Observations, ObservedEvent } from "../../../components/diagnosis";
 import { type CauseCase } from "./case";
 
-const untoleratedInOldWords: Observations = {
+const oldUntoleratedEvent: Observations = {
   nodes: [{ name: "velaryon", labels: {}, taints: ["gpu=true:NoSchedule"] }],
   events: [
     {
@@ -24,20 +24,20 @@ const untoleratedEvents: ObservedEvent[] = [
 /** Nodes with taints that pods do not tolerate, and nodes without their taint. */
 export const taintCases: CauseCase[] = [
   {
-    name: "a pod that does not tolerate the taint, in the scheduler's former words",
-    seen: untoleratedInOldWords,
+    name: "a pod that does not tolerate the taint, in the scheduler's former wording",
+    observations: oldUntoleratedEvent,
     stacks: ["velaryon"],
     causes: ["tolerations"],
   },
   {
     name: "a pod that does not tolerate the taint",
-    seen: { ...untoleratedInOldWords, events: untoleratedEvents },
+    observations: { ...oldUntoleratedEvent, events: untoleratedEvents },
     stacks: ["velaryon"],
     causes: ["tolerations"],
   },
   {
     name: "a pod that does not tolerate another owner's taint",
-    seen: {
+    observations: {
       nodes: [
         {
           name: "velaryon",
@@ -52,13 +52,13 @@ export const taintCases: CauseCase[] = [
   },
   {
     name: "a node without its taint",
-    seen: { nodes: [{ name: "velaryon", labels: {}, taints: ["other:NoSchedule"] }] },
+    observations: { nodes: [{ name: "velaryon", labels: {}, taints: ["other:NoSchedule"] }] },
     stacks: ["velaryon"],
     causes: [{ cause: "taintThroughApi", evidence: ["node velaryon lacks gpu=true:NoSchedule"] }],
   },
   {
     name: "a node with its taint",
-    seen: { nodes: [{ name: "velaryon", labels: {}, taints: ["gpu=true:NoSchedule"] }] },
+    observations: { nodes: [{ name: "velaryon", labels: {}, taints: ["gpu=true:NoSchedule"] }] },
     stacks: ["velaryon"],
     causes: [],
   },

@@ -1,6 +1,6 @@
 import type { Observations } from "../../../components/diagnosis";
-import { type CauseCase, type NamedCause } from "./case";
-import { failingPod, healthy, operatorNode } from "./seen";
+import { type CauseCase, type CauseWithEvidence } from "./case";
+import { failingPod, healthy, operatorNode } from "./observations";
 
 const cudaTooNew = "CUDA driver version is insufficient for CUDA runtime version";
 const twoMachines: Observations = {
@@ -11,7 +11,7 @@ const twoMachines: Observations = {
   ],
   pods: [failingPod("a", "gpu-1", cudaTooNew)],
 };
-const noModules: NamedCause = {
+const noModules: CauseWithEvidence = {
   cause: "kernelModules",
   evidence: ["gpu-1: no module nvidia is loaded"],
 };
@@ -19,26 +19,26 @@ const noModules: NamedCause = {
 /** Two machines with different faults: the fault of one explains nothing on the other. */
 export const twoMachineCases: CauseCase[] = [
   {
-    name: "no CUDA on the machine without its modules, from which it follows",
-    seen: { ...healthy, ...twoMachines },
+    name: "a pod without CUDA on the machine without modules, which explains it",
+    observations: { ...healthy, ...twoMachines },
     causes: [noModules],
   },
   {
-    name: "no CUDA on no machine, which may follow",
-    seen: { ...healthy, ...twoMachines, pods: [failingPod("a", null, cudaTooNew)] },
+    name: "a pod without CUDA on no machine, which the missing modules may explain",
+    observations: { ...healthy, ...twoMachines, pods: [failingPod("a", null, cudaTooNew)] },
     causes: [noModules],
   },
   {
-    name: "no CUDA on another machine than that without its modules",
-    seen: { ...healthy, ...twoMachines, pods: [failingPod("a", "gpu-2", cudaTooNew)] },
+    name: "a pod without CUDA on the machine that has its modules",
+    observations: { ...healthy, ...twoMachines, pods: [failingPod("a", "gpu-2", cudaTooNew)] },
     causes: [
       noModules,
       { cause: "cudaImage", evidence: ["Pod/a: CUDA driver version is insufficient"] },
     ],
   },
   {
-    name: "no CUDA on both",
-    seen: {
+    name: "a pod without CUDA on each machine",
+    observations: {
       ...healthy,
       ...twoMachines,
       pods: [failingPod("a", "gpu-1", cudaTooNew), failingPod("b", "gpu-2", cudaTooNew)],
@@ -49,8 +49,8 @@ export const twoMachineCases: CauseCase[] = [
     ],
   },
   {
-    name: "a cause that no fix prevents on the machine without its modules",
-    seen: {
+    name: "missing driver libraries on the machine without modules",
+    observations: {
       ...healthy,
       ...twoMachines,
       pods: [failingPod("plugin", "gpu-1", "nvml init failed: ERROR_LIBRARY_NOT_FOUND")],
@@ -58,8 +58,8 @@ export const twoMachineCases: CauseCase[] = [
     causes: ["kernelModules"],
   },
   {
-    name: "a cause that no fix prevents on the other",
-    seen: {
+    name: "missing driver libraries on the machine that has its modules",
+    observations: {
       ...healthy,
       ...twoMachines,
       pods: [failingPod("plugin", "gpu-2", "nvml init failed: ERROR_LIBRARY_NOT_FOUND")],
@@ -67,8 +67,8 @@ export const twoMachineCases: CauseCase[] = [
     causes: ["kernelModules", "driverLibraries"],
   },
   {
-    name: "an event, which is about the node of its pod",
-    seen: {
+    name: "an event about a pod on the machine that has its modules",
+    observations: {
       ...healthy,
       ...twoMachines,
       pods: [{ namespace: "ollama", name: "a", phase: "Pending", node: "gpu-2" }],
@@ -85,8 +85,8 @@ export const twoMachineCases: CauseCase[] = [
     causes: ["kernelModules", "modelsPull"],
   },
   {
-    name: "a machine that does not boot to its end, which stands for itself alone",
-    seen: {
+    name: "a machine that does not finish its boot, which explains nothing on the other",
+    observations: {
       ...healthy,
       ...twoMachines,
       pods: [failingPod("a", "gpu-2", cudaTooNew)],

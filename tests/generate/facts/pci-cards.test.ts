@@ -46,7 +46,7 @@ test("a text that is not a list of PCI IDs is refused", () => {
   expect(() => pciCards("<html>503</html>")).toThrow("is not a list of PCI IDs");
 });
 
-test("the committed table has its source and version", () => {
+test("the committed table has its source, its version and more than 30 chips", () => {
   expect(committed.source).toContain("pci.ids");
   expect(committed.version).toMatch(/^\d{4}\.\d\d\.\d\d$/);
   expect(Object.keys(committed.chips).length).toBeGreaterThan(30);
@@ -54,9 +54,9 @@ test("the committed table has its source and version", () => {
 
 test("the generator writes the cards of a list, with one line for each device", async () => {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cards-")), "cards.json");
-  const from = `${file}.ids`;
-  fs.writeFileSync(from, list);
-  expect(await renewCards(from, file)).toBe(
+  const listFile = `${file}.ids`;
+  fs.writeFileSync(listFile, list);
+  expect(await renewCards(listFile, file)).toBe(
     "cards.json: 9 devices, 14 names, 9 chips, list of 2026.10.24",
   );
   const text = fs.readFileSync(file, "utf8");

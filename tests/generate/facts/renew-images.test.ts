@@ -14,7 +14,7 @@ afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true }
 afterEach(() => void jest.restoreAllMocks());
 
 /** The two tables in a new folder. */
-function tables(): string {
+function copyTables(): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-images-"));
   folders.push(folder);
   for (const file of ["cuda.json", "images.json"])
@@ -26,33 +26,34 @@ const tableIn = (folder: string, file: string): any =>
   JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
 
 /** Answers of registries by the beginning of a URL: JSON, a status, or an error in place of a server. */
-function registries(answers: Record<string, object | number | Error>): jest.SpyInstance {
+function mockRegistries(answers: Record<string, object | number | Error>): jest.SpyInstance {
   return jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
     const url = input as string;
-    const [, answer = 404] = Object.entries(answers).find(([start]) => url.startsWith(start)) ?? [];
+    const [, answer = 404] =
+      Object.entries(answers).find(([prefix]) => url.startsWith(prefix)) ?? [];
     if (answer instanceof Error) return Promise.reject(answer);
     if (typeof answer === "number") return Promise.resolve(new Response(null, { status: answer }));
     return Promise.resolve(Response.json(answer));
   });
 }
 
-const pypi = (version: string) => ({
+const pypiAnswer = (version: string) => ({
   info: { version },
   urls: [{ upload_time: "2027-01-15T10:00:00" }],
 });
-const gitHub = (tag: string) => ({ tag_name: tag, published_at: "2027-02-01T10:00:00Z" });
-const none = new TypeError("fetch failed");
-const newer = {
-  "https://pypi.org/pypi/vllm/": pypi("9.0.1"),
-  "https://pypi.org/pypi/litellm/": pypi("9.1.0"),
-  "https://api.github.com/repos/ollama/": gitHub("v9.2.0"),
+const gitHubAnswer = (tag: string) => ({ tag_name: tag, published_at: "2027-02-01T10:00:00Z" });
+const noServer = new TypeError("fetch failed");
+const newerReleases = {
+  "https://pypi.org/pypi/vllm/": pypiAnswer("9.0.1"),
+  "https://pypi.org/pypi/litellm/": pypiAnswer("9.1.0"),
+  "https://api.github.com/repos/ollama/": gitHubAnswer("v9.2.0"),
   "https://registry-1.docker.io/v2/": 200,
   "https://ghcr.io/v2/": 200,
 };
 
 test("newer releases whose images are served are written with their month, and nothing else changes", async () => {
-  registries(newer);
-  const folder = tables();
+  mockRegistries(newerReleases);
+  const folder = copyTables();
   const lines = await renewImages(folder);
   expect(lines).toEqual([
     expect.stringMatching(/^vLLM: \S+ → 9\.0\.1 \(2027-01\)$/),
@@ -73,8 +74,8 @@ test("newer releases whose images are served are written with their month, and n
 });
 
 test("a release whose image no registry serves is reported, and not written", async () => {
-  registries({ ...newer, "https://ghcr.io/v2/": 404 });
-  const folder = tables();
+  mockRegistries({ ...newerReleases, "https://ghcr.io/v2/": 404 });
+  const folder = copyTables();
   expect(await renewImages(folder)).toContainEqual(
     "LiteLLM 9.1.0: is published, but ghcr.io/berriai/litellm:v9.1.0 is not served; left as it is",
   );
@@ -82,12 +83,12 @@ test("a release whose image no registry serves is reported, and not written", as
 });
 
 test("if a source of releases does not answer, its row stays unchanged, and other rows are renewed", async () => {
-  registries({
-    ...newer,
-    "https://pypi.org/pypi/vllm/": none,
+  mockRegistries({
+    ...newerReleases,
+    "https://pypi.org/pypi/vllm/": noServer,
     "https://api.github.com/repos/ollama/": 403,
   });
-  const folder = tables();
+  const folder = copyTables();
   const lines = await renewImages(folder);
   expect(lines[0]).toBe("vLLM: left as it is: https://pypi.org/pypi/vllm/json: fetch failed");
   expect(lines[1]).toMatch(/^LiteLLM: .* → 9\.1\.0/);
@@ -96,24 +97,24 @@ test("if a source of releases does not answer, its row stays unchanged, and othe
 });
 
 test("if no release is newer, no registry is asked for its image, and nothing changes", async () => {
-  const fetched = registries({
-    "https://pypi.org/pypi/vllm/": pypi("0.1.0"),
-    "https://pypi.org/pypi/litellm/": pypi("1.0.0"),
-    "https://api.github.com/repos/ollama/": gitHub("v0.1.0"),
+  const fetchMock = mockRegistries({
+    "https://pypi.org/pypi/vllm/": pypiAnswer("0.1.0"),
+    "https://pypi.org/pypi/litellm/": pypiAnswer("1.0.0"),
+    "https://api.github.com/repos/ollama/": gitHubAnswer("v0.1.0"),
   });
-  const folder = tables();
+  const folder = copyTables();
   expect(await renewImages(folder)).toEqual([]);
-  expect(fetched).toHaveBeenCalledTimes(3);
+  expect(fetchMock).toHaveBeenCalledTimes(3);
   expect(tableIn(folder, "images.json")).toEqual(tableIn(data, "images.json"));
 });
 
 test("isServed gets a token as the registry's challenge says, and repeats its request with the token", async () => {
   const challenge =
     'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
-  const asked: { url: string; authorization: string | undefined }[] = [];
+  const requests: { url: string; authorization: string | undefined }[] = [];
   jest.spyOn(globalThis, "fetch").mockImplementation((input, options) => {
     const { authorization } = (options?.headers ?? {}) as { authorization?: string };
-    asked.push({ url: input as string, authorization });
+    requests.push({ url: input as string, authorization });
     if ((input as string).startsWith("https://auth.example/"))
       return Promise.resolve(Response.json({ token: "t" }));
     return Promise.resolve(
@@ -123,7 +124,7 @@ test("isServed gets a token as the registry's challenge says, and repeats its re
     );
   });
   expect(await isServed("registry.example/a/b:1")).toBe(true);
-  expect(asked).toEqual([
+  expect(requests).toEqual([
     { url: "https://registry.example/v2/a/b/manifests/1", authorization: undefined },
     {
       url: "https://auth.example/token?service=registry.example&scope=repository%3Aa%2Fb%3Apull",
@@ -134,45 +135,45 @@ test("isServed gets a token as the registry's challenge says, and repeats its re
 });
 
 test("a digest is renewed when the tag in its registry names a new image", async () => {
-  const other = `sha256:${"a".repeat(64)}`;
+  const newDigest = `sha256:${"a".repeat(64)}`;
   const digestOf = (image: string): string => image.split("@")[1]!;
-  const asked: string[] = [];
+  const urls: string[] = [];
   jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
     const url = input as string;
-    asked.push(url);
+    urls.push(url);
     const served = url.includes("busybox")
-      ? other
+      ? newDigest
       : digestOf(url.includes("ubuntu") ? helpers.powerLimit : helpers.dcgmExporter);
     const headers = { "docker-content-digest": served };
     return Promise.resolve(new Response(null, { status: 200, headers }));
   });
-  const folder = tables();
+  const folder = copyTables();
   const [tag, digest] = helpers.validationMarkers.split("@");
-  expect(await renewDigests(folder)).toEqual([`${tag}: ${digest} → ${other}`]);
-  expect(asked).toEqual([
+  expect(await renewDigests(folder)).toEqual([`${tag}: ${digest} → ${newDigest}`]);
+  expect(urls).toEqual([
     "https://registry-1.docker.io/v2/library/busybox/manifests/1.37",
     "https://registry-1.docker.io/v2/library/ubuntu/manifests/24.04",
     "https://nvcr.io/v2/nvidia/k8s/dcgm-exporter/manifests/4.5.3-4.8.2-distroless",
   ]);
   expect(tableIn(folder, "images.json")).toEqual({
     ...tableIn(data, "images.json"),
-    helpers: { ...helpers, validationMarkers: `${tag}@${other}` },
+    helpers: { ...helpers, validationMarkers: `${tag}@${newDigest}` },
   });
 });
 
 test("a digest stays unchanged if the registry gives none for the tag", async () => {
-  registries({ "https://registry-1.docker.io/v2/library/ubuntu/": 200 });
-  const folder = tables();
+  mockRegistries({ "https://registry-1.docker.io/v2/library/ubuntu/": 200 });
+  const folder = copyTables();
   expect(await renewDigests(folder)).toEqual([]);
   expect(tableIn(folder, "images.json")).toEqual(tableIn(data, "images.json"));
 });
 
 test("charts and CUDA releases newer than the tables are reported, as are sources that fail", async () => {
-  registries({
-    "https://api.github.com/repos/NVIDIA/gpu-operator/": gitHub("v99.1.0"),
-    "https://api.github.com/repos/NVIDIA/k8s-device-plugin/": gitHub("v0.1.0"),
-    "https://api.github.com/repos/kubernetes-sigs/lws/": none,
-    "https://pypi.org/pypi/nvidia-cuda-runtime/": pypi("99.4.12"),
+  mockRegistries({
+    "https://api.github.com/repos/NVIDIA/gpu-operator/": gitHubAnswer("v99.1.0"),
+    "https://api.github.com/repos/NVIDIA/k8s-device-plugin/": gitHubAnswer("v0.1.0"),
+    "https://api.github.com/repos/kubernetes-sigs/lws/": noServer,
+    "https://pypi.org/pypi/nvidia-cuda-runtime/": pypiAnswer("99.4.12"),
   });
   expect(await newerThanTables()).toEqual([
     expect.stringMatching(/^gpu-operator 99\.1\.0: the tables end at /),

@@ -25,9 +25,9 @@ test("an issue becomes a link if its repository is known or written with its own
   ]);
 });
 
-test("every issue on the site's pages becomes a link", () => {
-  const shown = pages.filter((page) => page.startsWith("docs/"));
-  const plain = shown.flatMap((page) => {
+test("every issue in the prose of the site's pages becomes a link", () => {
+  const sitePages = pages.filter((page) => page.startsWith("docs/"));
+  const unlinkedIssues = sitePages.flatMap((page) => {
     const text = read(page)
       .replaceAll(/^ *```[\s\S]*?^ *```/gm, "")
       .replaceAll(/\[[^\]]*\]\([^)]*\)/g, "");
@@ -35,7 +35,7 @@ test("every issue on the site's pages becomes a link", () => {
       href === undefined ? [...piece.matchAll(/[\w-]+#\d{2,}/g)].map(([issue]) => issue) : [],
     );
   });
-  expect(plain).toEqual([]);
+  expect(unlinkedIssues).toEqual([]);
 });
 
 // VitePress shows such a block without a box or a scroll bar, so it widens the whole page.

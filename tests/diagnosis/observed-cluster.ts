@@ -11,8 +11,8 @@ import type { Plan } from "../../components/recipe";
 import { asPlanned } from "./as-planned";
 
 /** Observations of a cluster, and their parts, which a test may change. */
-export interface SeenCluster {
-  all: Required<Observations>;
+export interface ObservedCluster {
+  observations: Required<Observations>;
   /** The first node. */
   node: ObservedNode;
   /** The first machine. */
@@ -31,24 +31,27 @@ export interface SeenCluster {
 }
 
 /** Observations of a cluster that equals its plan apart from a change. */
-export function seenWith(plan: Plan, change: (seen: SeenCluster) => void): Observations {
-  const all = structuredClone(asPlanned(plan)) as Required<Observations>;
-  const named = <Named extends { name: string }>(list: Named[], name: string): Named => {
-    const found = list.find((each) => each.name === name);
-    if (found === undefined) throw new Error(`nothing is named ${name}`);
-    return found;
+export function observationsWith(
+  plan: Plan,
+  change: (cluster: ObservedCluster) => void,
+): Observations {
+  const observations = structuredClone(asPlanned(plan)) as Required<Observations>;
+  const itemNamed = <Item extends { name: string }>(list: Item[], name: string): Item => {
+    const item = list.find((candidate) => candidate.name === name);
+    if (item === undefined) throw new Error(`nothing is named ${name}`);
+    return item;
   };
   change({
-    all,
-    node: all.nodes[0]!,
-    machine: all.machines[0]!,
+    observations,
+    node: observations.nodes[0]!,
+    machine: observations.machines[0]!,
     // The operator's DaemonSet has another name.
-    plugin: all.daemonSets.find(({ name }) => name.startsWith("nvidia-device-plugin"))!,
-    release: all.releases[0]!,
-    job: all.jobs[0]!,
-    runtimeClass: all.runtimeClasses[0]!,
-    namespace: all.namespaces[0]!,
-    pod: (name) => named(all.pods, name),
+    plugin: observations.daemonSets.find(({ name }) => name.startsWith("nvidia-device-plugin"))!,
+    release: observations.releases[0]!,
+    job: observations.jobs[0]!,
+    runtimeClass: observations.runtimeClasses[0]!,
+    namespace: observations.namespaces[0]!,
+    pod: (name) => itemNamed(observations.pods, name),
   });
-  return all;
+  return observations;
 }

@@ -6,7 +6,7 @@ import type {
 } from "../../../components/diagnosis";
 import { planCluster } from "../../../components/recipe";
 import { validStack } from "../../recipe/stacks";
-import { ready } from "../as-planned";
+import { readyContainer } from "../as-planned";
 
 const operator = "nvidia-gpu-operator";
 
@@ -72,7 +72,7 @@ export const healthy = {
       name: "gpu-operator-x",
       phase: "Running",
       node: "k8s-worker4",
-      containers: [ready],
+      containers: [readyContainer],
     },
   ],
   daemonSets: [
@@ -92,7 +92,7 @@ export const healthy = {
 } satisfies Observations;
 
 /** The same system while the plugin waits. It looks the same with and without a driver. */
-export const stuck = {
+export const waitingPlugin = {
   pods: [
     waitingPod("nvidia-device-plugin-daemonset-x", "toolkit-validation"),
     waitingPod("gpu-feature-discovery-x", "toolkit-validation"),
