@@ -1,4 +1,5 @@
 import { type Cause, causes, type Fix, fixes } from "../components/diagnosis";
+import { asHtml } from "./schema/page";
 
 /**
  * The troubleshooting page (Markdown), with a generated section for each fix and each known cause between their marker
@@ -21,33 +22,35 @@ export function withFailures(page: string): string {
 }
 
 function causeSection([, { symptom, errors, cause, remedy }]: [string, Cause]): string {
-  return sectionOf(symptom, errors, [
-    `${capital(cause)}.`,
-    `**Remedy.** ${capital(fieldsAsCode(remedy))}.`,
-  ]);
+  const lines = linesOf(symptom, errors, cause, capital(fieldsAsCode(remedy)));
+  return [`### ${capital(symptom)}`, "", ...lines].join("\n");
 }
 
-/** The doctor prints what a stack's user does if the fix was undone, so the page does not repeat it. */
-function section({ symptom, errors, cause, does }: Fix): string {
-  return sectionOf(symptom, errors, [
-    `${capital(cause)}.`,
-    `**Remedy.** Make sure that ${fieldsAsCode(does)}.`,
-  ]);
+/**
+ * Section of a fix: it shows only the symptom until opened, since a stack has the fix. The doctor prints what a stack's
+ * user does if the fix was undone, so the page does not repeat it.
+ */
+function section({ id, symptom, errors, cause, does }: Fix): string {
+  const lines = linesOf(symptom, errors, cause, `Make sure that ${fieldsAsCode(does)}`);
+  const summary = `<summary><a id="${id}"></a>${asHtml(capital(symptom))}</summary>`;
+  return [`<details>${summary}`, "", ...lines, "</details>", ""].join("\n");
 }
 
-/** The cause comes first, since the remedy refers to it. An error that the heading quotes is not shown twice. */
-function sectionOf(
+/** The cause comes first, since the remedy refers to it. An error that the symptom quotes is not shown twice. */
+function linesOf(
   symptom: string,
   errors: readonly string[] = [],
-  paragraphs: readonly string[],
-): string {
+  cause: string,
+  remedy: string,
+): string[] {
   const shown = errors.filter((error) => !symptom.includes(error));
   return [
-    `### ${capital(symptom)}`,
-    "",
     ...(shown.length > 0 ? ["```text", ...shown, "```", ""] : []),
-    ...paragraphs.flatMap((text) => [text, ""]),
-  ].join("\n");
+    `${capital(cause)}.`,
+    "",
+    `**Remedy.** ${remedy}.`,
+    "",
+  ];
 }
 
 /** `machines.<name>.…` in backticks: in prose, a browser takes `<name>` for an element and shows nothing. */

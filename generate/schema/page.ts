@@ -140,7 +140,7 @@ function firstSentence(text: string): [first: string, rest: string] {
 }
 
 /** Inline Markdown as HTML, since renderers do not read Markdown within `<summary>`. */
-const asHtml = (text: string): string =>
+export const asHtml = (text: string): string =>
   text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

@@ -16,10 +16,15 @@ test("every fix has a section with its literal errors", () => {
   const generatedPart = /<!-- fixes: [\s\S]*?<!-- end of fixes -->/.exec(
     fs.readFileSync(file, "utf8"),
   )!;
-  const sections = generatedPart[0].split(/^### /m).slice(1);
+  const sections = generatedPart[0].split(/^<details>/m).slice(1);
   expect(sections).toHaveLength(fixes.length);
   for (const [index, fix] of fixes.entries()) {
-    for (const text of [fix.symptom.slice(1), fix.cause.slice(1), fix.does, ...(fix.errors ?? [])])
+    for (const text of [
+      `<a id="${fix.id}"></a>`,
+      fix.cause.slice(1),
+      fix.does,
+      ...(fix.errors ?? []),
+    ])
       expect(sections[index]).toContain(text);
   }
 });
@@ -36,6 +41,8 @@ test("every known cause has a section with its literal errors", () => {
 });
 
 // A name keeps its spelling: `vLLM`, not `VLLM`.
-test("no heading capitalises a name such as vLLM", () => {
-  expect(fs.readFileSync(file, "utf8")).not.toMatch(/^### (?:VLLM|Ext-|Nvidia-)/m);
+test("no symptom on the page capitalises a name such as vLLM", () => {
+  expect(fs.readFileSync(file, "utf8")).not.toMatch(
+    /^(?:### |<details>.*<\/a>)(?:VLLM|Ext-|Nvidia-)/m,
+  );
 });
