@@ -14,19 +14,20 @@ import { writeModule } from "../../lab/tools/builders/module";
 
 const root = path.resolve(__dirname, "../..");
 const limit = 10 * 60_000;
-const run = promisify(execFile);
-const made = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-sdk-"));
-afterAll(() => fs.rmSync(made, { recursive: true, force: true }));
+const runFile = promisify(execFile);
+const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-sdk-"));
+afterAll(() => fs.rmSync(temp, { recursive: true, force: true }));
 
 let languages: string;
 beforeAll(async () => {
-  fs.symlinkSync(path.join(root, "node_modules"), path.join(made, "node_modules"));
+  fs.symlinkSync(path.join(root, "node_modules"), path.join(temp, "node_modules"));
   languages = await provideLanguages();
 }, limit);
 
-async function generated(language: "nodejs" | "python" | "go"): Promise<string> {
-  const folder = path.join(made, language);
-  await run(path.join(languages, "generate-sdk"), [
+/** Generates the SDK of a language; returns its folder. */
+async function generateSdk(language: "nodejs" | "python" | "go"): Promise<string> {
+  const folder = path.join(temp, language);
+  await runFile(path.join(languages, "generate-sdk"), [
     language,
     path.join(root, "sdk/schema.json"),
     folder,
@@ -35,13 +36,13 @@ async function generated(language: "nodejs" | "python" | "go"): Promise<string> 
 }
 
 /** The output of a program that fails; empty if it succeeds. */
-async function complaints(
+async function errorsOf(
   program: string,
   args: string[],
   options: { cwd: string; env?: NodeJS.ProcessEnv },
 ): Promise<string> {
   try {
-    await run(program, args, { ...options, maxBuffer: 2 ** 26 });
+    await runFile(program, args, { ...options, maxBuffer: 2 ** 26 });
     return "";
   } catch (error) {
     const {
@@ -67,8 +68,8 @@ test.each(["typescript", "python", "go", "csharp"])(
 test.each(["commonjs", "module"])(
   "the TypeScript SDK and its example compile in a package of type %s",
   async (type) => {
-    const sdk = await generated("nodejs");
-    const folder = path.join(made, type);
+    const sdk = await generateSdk("nodejs");
+    const folder = path.join(temp, type);
     fs.mkdirSync(folder);
     fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type }));
     fs.copyFileSync(path.join(root, "examples/typescript/index.ts"), path.join(folder, "index.ts"));
@@ -87,7 +88,7 @@ test.each(["commonjs", "module"])(
       JSON.stringify({ compilerOptions, files: ["index.ts"] }),
     );
     const tsc = path.join(root, "node_modules/typescript/bin/tsc");
-    expect(await complaints(process.execPath, [tsc, "-p", folder], { cwd: folder })).toBe("");
+    expect(await errorsOf(process.execPath, [tsc, "-p", folder], { cwd: folder })).toBe("");
   },
   limit,
 );
@@ -95,7 +96,7 @@ test.each(["commonjs", "module"])(
 test(
   "the Go SDK and its example compile",
   async () => {
-    const sdk = await generated("go");
+    const sdk = await generateSdk("go");
     // `pulumi package add` makes the folder above the package a Go module of its own.
     const { language } = JSON.parse(
       fs.readFileSync(path.join(root, "sdk/schema.json"), "utf8"),
@@ -103,7 +104,7 @@ test(
     const module = path.posix.dirname(language.go.importBasePath);
     // The generators' modules are complete, so the example uses the same ones.
     const { require, ...modules } = languageTool.modules!;
-    const folder = path.join(made, "go-example");
+    const folder = path.join(temp, "go-example");
     fs.mkdirSync(folder);
     fs.copyFileSync(path.join(root, "examples/go/main.go"), path.join(folder, "main.go"));
     await writeModule(sdk, { ...modules, require }, { name: module, go: oldestGo });
@@ -119,10 +120,10 @@ test(
       ...compileFlags,
       "-buildvcs=false",
       "-o",
-      path.join(made, "example"),
+      path.join(temp, "example"),
       ".",
     ];
-    expect(await complaints("go", args, { cwd: folder, env })).toBe("");
+    expect(await errorsOf("go", args, { cwd: folder, env })).toBe("");
   },
   limit,
 );
@@ -131,40 +132,40 @@ test(
  * A program that reads SDK and example, and prints arguments of the example that a constructor does not have, and
  * required ones that are missing.
  */
-const judge = `
+const compareArguments = `
 import ast, pathlib, sys
 sdk, example = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-takes, needs = {}, {}
+accepted, required = {}, {}
 for file in sdk.rglob("*.py"):
     for node in ast.walk(ast.parse(file.read_text())):
         if not isinstance(node, ast.ClassDef): continue
-        for one in node.body:
-            if isinstance(one, ast.FunctionDef) and one.name == "__init__" and one.args.vararg is None:
-                named = one.args.kwonlyargs + one.args.args
-                takes.setdefault(node.name, set()).update(each.arg for each in named)
-                needs[node.name] = {each.arg for each, default in zip(one.args.kwonlyargs, one.args.kw_defaults) if default is None}
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "__init__" and method.args.vararg is None:
+                parameters = method.args.kwonlyargs + method.args.args
+                accepted.setdefault(node.name, set()).update(parameter.arg for parameter in parameters)
+                required[node.name] = {parameter.arg for parameter, default in zip(method.args.kwonlyargs, method.args.kw_defaults) if default is None}
 for node in ast.walk(ast.parse(example.read_text())):
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "gpu"): continue
-    name, given = node.func.attr, {each.arg for each in node.keywords}
-    if name not in takes: print(f"no {name}")
+    name, arguments = node.func.attr, {keyword.arg for keyword in node.keywords}
+    if name not in accepted: print(f"no {name}")
     else:
-        for wrong in sorted(given - takes[name]): print(f"{name} takes no {wrong}")
-        for lacking in sorted(needs.get(name, set()) - given): print(f"{name} needs {lacking}")
+        for argument in sorted(arguments - accepted[name]): print(f"{name} takes no {argument}")
+        for argument in sorted(required.get(name, set()) - arguments): print(f"{name} needs {argument}")
 `;
 
 test(
   "the Python SDK compiles, and its constructors accept the example's arguments",
   async () => {
-    const sdk = await generated("python");
+    const sdk = await generateSdk("python");
     const example = path.join(root, "examples/python/__main__.py");
-    const cache = { ...process.env, PYTHONPYCACHEPREFIX: path.join(made, "pycache") };
+    const cache = { ...process.env, PYTHONPYCACHEPREFIX: path.join(temp, "pycache") };
     expect(
-      await complaints("python3", ["-m", "compileall", "-q", sdk, example], {
-        cwd: made,
+      await errorsOf("python3", ["-m", "compileall", "-q", sdk, example], {
+        cwd: temp,
         env: cache,
       }),
     ).toBe("");
-    const { stdout } = await run("python3", ["-c", judge, sdk, example]);
+    const { stdout } = await runFile("python3", ["-c", compareArguments, sdk, example]);
     expect(stdout).toBe("");
   },
   limit,

@@ -19,59 +19,68 @@ interface Manifest {
 }
 
 const talos = "@pulumiverse/talos";
-const read = (...parts: string[]): Manifest =>
+const readManifest = (...parts: string[]): Manifest =>
   JSON.parse(fs.readFileSync(path.join(...parts), "utf8")) as Manifest;
-const manifest = read(repository, "components/package.json");
+const manifest = readManifest(repository, "components/package.json");
 
 let consumer: string;
 let tarball: string;
-const at = (...parts: string[]): string => path.join(consumer, ...parts);
-const installed = (...parts: string[]): string => at("node_modules", "talos-gpu", ...parts);
+const consumerPath = (...parts: string[]): string => path.join(consumer, ...parts);
+const packagePath = (...parts: string[]): string =>
+  consumerPath("node_modules", "talos-gpu", ...parts);
 
 /** Runs a program in the consumer's folder, from which it finds no other packages. */
-function run(program: string, ...args: string[]): { status: number | null; said: string } {
+function run(program: string, ...args: string[]): { status: number | null; output: string } {
   const { NODE_PATH: _, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
     cwd: consumer,
     encoding: "utf8",
     env: { ...env, NO_COLOR: "1" },
   });
-  return { status, said: `${stdout}${stderr}` };
+  return { status, output: `${stdout}${stderr}` };
 }
-const tool = (file: string): string => path.join(repository, "node_modules", file);
+const modulePath = (file: string): string => path.join(repository, "node_modules", file);
 
 /** Packs a workspace, and unpacks it into the consumer's folder. */
-function install(folder: string, name: string): string {
+function packAndUnpack(folder: string, name: string): string {
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", consumer];
   const { stdout } = spawnSync("npm", args, {
     cwd: path.join(repository, folder),
     encoding: "utf8",
   });
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  fs.mkdirSync(at("node_modules", name), { recursive: true });
-  spawnSync("tar", ["-xzf", at(filename), "-C", at("node_modules", name), "--strip-components=1"]);
-  return at(filename);
+  fs.mkdirSync(consumerPath("node_modules", name), { recursive: true });
+  spawnSync("tar", [
+    "-xzf",
+    consumerPath(filename),
+    "-C",
+    consumerPath("node_modules", name),
+    "--strip-components=1",
+  ]);
+  return consumerPath(filename);
 }
 
 beforeAll(() => {
   consumer = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consumer-"));
-  tarball = install("components", "talos-gpu");
-  install("sdk/talos", talos);
-  for (const name of [...Object.keys(manifest.dependencies), "@types/node"].filter(
-    (each) => each !== talos,
-  )) {
-    fs.mkdirSync(path.dirname(at("node_modules", name)), { recursive: true });
-    const own = path.join(repository, "components/node_modules", name); // exists if its release differs
-    fs.symlinkSync(fs.existsSync(own) ? own : tool(name), at("node_modules", name));
+  tarball = packAndUnpack("components", "talos-gpu");
+  packAndUnpack("sdk/talos", talos);
+  const dependencies = Object.keys(manifest.dependencies).filter((name) => name !== talos);
+  for (const name of [...dependencies, "@types/node"]) {
+    fs.mkdirSync(path.dirname(consumerPath("node_modules", name)), { recursive: true });
+    const componentsModule = path.join(repository, "components/node_modules", name); // exists if its release differs
+    fs.symlinkSync(
+      fs.existsSync(componentsModule) ? componentsModule : modulePath(name),
+      consumerPath("node_modules", name),
+    );
   }
 });
 afterAll(() => fs.rmSync(consumer, { recursive: true }));
 
 test("the packed package contains every file that it needs, and no file of another kind", () => {
   const files = fs
-    .readdirSync(installed(), { recursive: true, withFileTypes: true })
+    .readdirSync(packagePath(), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(installed(), path.join(entry.parentPath, entry.name)));
+    .map((entry) => path.relative(packagePath(), path.join(entry.parentPath, entry.name)));
   const { main, types, bin } = manifest;
   const needed = [
     main,
@@ -86,23 +95,20 @@ test("the packed package contains every file that it needs, and no file of anoth
   expect(files).toEqual(
     expect.arrayContaining([...needed, "PulumiPlugin.yaml", "LICENSE", "README.md"]),
   );
-  const own =
+  const allowedFiles =
     /^(?:bin\/.+\.(?:js|d\.ts|json)|cli\.js|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
-  expect(files.filter((file) => !own.test(file))).toEqual([]);
+  expect(files.filter((file) => !allowedFiles.test(file))).toEqual([]);
   // Every file that built code requires by a relative path is in the package.
-  const missing = files
-    .filter((file) => /^bin\/(?!cli\.js).+\.js$/.test(file))
-    .flatMap((file) =>
-      [...fs.readFileSync(installed(file), "utf8").matchAll(/require\("(\.{1,2}\/[^"]+)"\)/g)].map(
-        ([, name]) => {
-          const place = path.posix.join(path.posix.dirname(file), name!);
-          return [place, `${place}.js`, `${place}/index.js`].some((one) => files.includes(one))
-            ? undefined
-            : `${file}: ${name}`;
-        },
-      ),
-    )
-    .filter((one) => one !== undefined);
+  const missing: string[] = [];
+  for (const file of files.filter((name) => /^bin\/(?!cli\.js).+\.js$/.test(name))) {
+    const text = fs.readFileSync(packagePath(file), "utf8");
+    for (const [, name] of text.matchAll(/require\("(\.{1,2}\/[^"]+)"\)/g)) {
+      const required = path.posix.join(path.posix.dirname(file), name!);
+      const candidates = [required, `${required}.js`, `${required}/index.js`];
+      if (!candidates.some((candidate) => files.includes(candidate)))
+        missing.push(`${file}: ${name}`);
+    }
+  }
   expect(missing).toEqual([]);
 });
 
@@ -111,40 +117,40 @@ test("the packed package contains every file that it needs, and no file of anoth
 test.each([
   [
     "the release that sdk/talos stands in for",
-    read(repository, "sdk/talos/package.json").version,
+    readManifest(repository, "sdk/talos/package.json").version,
     true,
   ],
   ["the pre-release with the same resources", "0.9.0-alpha.1791550815", true],
   ["the minor after it, which no test has compared", "0.10.0", false],
 ])(
   "the packed package's range for the Talos provider's SDK includes %s, %s: %s",
-  (_, version, fits) => {
-    expect(semver.satisfies(version, manifest.dependencies[talos]!)).toBe(fits);
+  (_, version, isIncluded) => {
+    expect(semver.satisfies(version, manifest.dependencies[talos]!)).toBe(isIncluded);
   },
 );
 
 test("publint reports nothing about the packed package", () => {
-  expect(run(tool("publint/src/cli.js"), "run", tarball, "--strict")).toEqual({
+  expect(run(modulePath("publint/src/cli.js"), "run", tarball, "--strict")).toEqual({
     status: 0,
-    said: expect.stringContaining("All good!") as unknown,
+    output: expect.stringContaining("All good!") as unknown,
   });
 });
 
 test("are-the-types-wrong reports no problem of the packed package", () => {
-  const judge = `
+  const checkTypes = `
     import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
     import { readFileSync } from "node:fs";
     const excludeEntrypoints = ["./bin/program.js"]; // no program imports this program
     const { types, entrypoints, problems } = await checkPackage(
       createPackageFromTarballData(readFileSync(process.argv[1])), { excludeEntrypoints });
     console.log(JSON.stringify({ types: types.kind, entrypoints: Object.keys(entrypoints), problems }));`;
-  const args = ["--input-type=module", "--eval", judge, tarball];
+  const args = ["--input-type=module", "--eval", checkTypes, tarball];
   const { stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: repository,
     encoding: "utf8",
   });
-  expect({ said: JSON.parse(stdout || "{}") as object, stderr }).toEqual({
-    said: {
+  expect({ output: JSON.parse(stdout || "{}") as object, stderr }).toEqual({
+    output: {
       types: "included",
       entrypoints: [".", "./stack.js", "./bin/pulumi/engine-gone.js", "./package.json"],
       problems: [],
@@ -154,29 +160,29 @@ test("are-the-types-wrong reports no problem of the packed package", () => {
 });
 
 test("require returns the plugin's server for the package's folder, and the components for the package's name", () => {
-  const both =
+  const printTypes =
     "console.log(typeof require('./node_modules/talos-gpu'), typeof require('talos-gpu').GpuCluster)";
-  fs.writeFileSync(at("both.js"), both);
-  expect(run("both.js")).toEqual({ status: 0, said: "function function\n" });
+  fs.writeFileSync(consumerPath("both.js"), printTypes);
+  expect(run("both.js")).toEqual({ status: 0, output: "function function\n" });
 });
 
 test("the package's command runs without any dependency", () => {
-  fs.mkdirSync(at("alone"));
-  fs.copyFileSync(installed("bin/cli.js"), at("alone/cli.js"));
+  fs.mkdirSync(consumerPath("alone"));
+  fs.copyFileSync(packagePath("bin/cli.js"), consumerPath("alone/cli.js"));
   expect(run("alone/cli.js", "doctor", "--help")).toMatchObject({
     status: 0,
-    said: expect.stringContaining("--talosconfig FILE") as unknown,
+    output: expect.stringContaining("--talosconfig FILE") as unknown,
   });
   expect(run("alone/cli.js", "docter")).toMatchObject({
     status: 2,
-    said: expect.stringContaining("docter: is no verb") as unknown,
+    output: expect.stringContaining("docter: is no verb") as unknown,
   });
 });
 
 test("the package's command imports a stack that names the packed schema, and plans it", () => {
   const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
   const imported = run(
-    installed("bin/cli.js"),
+    packagePath("bin/cli.js"),
     "import-talhelper",
     talconfig,
     "--gpu",
@@ -186,14 +192,18 @@ test("the package's command imports a stack that names the packed schema, and pl
   );
   expect(imported.status).toBe(0);
   const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(
-    fs.readFileSync(at("Pulumi.mine.yaml"), "utf8"),
+    fs.readFileSync(consumerPath("Pulumi.mine.yaml"), "utf8"),
   )!;
-  expect(fs.realpathSync(at(schema!))).toBe(fs.realpathSync(installed("bin/stack.schema.json")));
-  expect(run(installed("bin/cli.js"), "plan", "--stack", "mine").said).toContain("## Plan of mine");
+  expect(fs.realpathSync(consumerPath(schema!))).toBe(
+    fs.realpathSync(packagePath("bin/stack.schema.json")),
+  );
+  expect(run(packagePath("bin/cli.js"), "plan", "--stack", "mine").output).toContain(
+    "## Plan of mine",
+  );
 });
 
 // Registers everything with the SDK's mocks, as a consumer's unit test does. Pulumi treats this as a preview.
-const program = `import * as pulumi from "@pulumi/pulumi";
+const previewProgram = `import * as pulumi from "@pulumi/pulumi";
 
 const types: string[] = [];
 pulumi.runtime.setAllConfig({ "gpus:kubeconfig": "", "gpus:talosconfig": "context: a" });
@@ -213,9 +223,9 @@ void import("./compose.js").then(() => pulumi.runtime.disconnect()).then(() => c
 `;
 
 test("a user's program compiles with the packed package, and previews the whole stack", () => {
-  fs.copyFileSync(path.join(repository, "examples/compose/index.ts"), at("compose.ts"));
-  fs.writeFileSync(at("index.ts"), program);
-  fs.writeFileSync(at("package.json"), JSON.stringify({ name: "gpus", private: true }));
+  fs.copyFileSync(path.join(repository, "examples/compose/index.ts"), consumerPath("compose.ts"));
+  fs.writeFileSync(consumerPath("index.ts"), previewProgram);
+  fs.writeFileSync(consumerPath("package.json"), JSON.stringify({ name: "gpus", private: true }));
   const { compilerOptions } = JSON.parse(
     fs.readFileSync(path.join(repository, "examples/compose/tsconfig.json"), "utf8"),
   ) as { compilerOptions: object };
@@ -223,11 +233,11 @@ test("a user's program compiles with the packed package, and previews the whole 
     compilerOptions: { ...compilerOptions, preserveSymlinks: false },
     files: ["index.ts", "compose.ts"],
   };
-  fs.writeFileSync(at("tsconfig.json"), JSON.stringify(tsconfig));
-  expect(run(tool("typescript/bin/tsc"), "-p", ".")).toEqual({ status: 0, said: "" });
+  fs.writeFileSync(consumerPath("tsconfig.json"), JSON.stringify(tsconfig));
+  expect(run(modulePath("typescript/bin/tsc"), "-p", ".")).toEqual({ status: 0, output: "" });
   const previewed = run("bin/index.js");
   expect(previewed.status).toBe(0);
-  expect(JSON.parse(previewed.said.trim().split("\n").at(-1)!)).toEqual(
+  expect(JSON.parse(previewed.output.trim().split("\n").at(-1)!)).toEqual(
     expect.arrayContaining([
       "talos-gpu:index:GpuCluster",
       "talos-gpu:index:GpuMachine",

@@ -8,19 +8,19 @@ import { record } from "../support/recorder";
 // The plugin that serves the package to programs in YAML, Python and Go. tests/e2e/pulumi starts it by the CLI.
 
 const text = fs.readFileSync(schemaFile, "utf8");
-const { resources, version } = JSON.parse(text) as {
+const { resources: schemaResources, version } = JSON.parse(text) as {
   resources: Record<string, { properties: object }>;
   version: string;
 };
 const provider = componentsBy(text);
-const pod = {
+const podArgs = {
   runtimeClassName: "nvidia",
   gpuResourceName: "nvidia.com/gpu",
   image: "nvidia/cuda:12.6.3-base-ubuntu24.04",
   command: ["nvidia-smi"],
 };
 
-test("the plugin serves the published schema unchanged, with defaults and examples", async () => {
+test("the plugin serves the published schema unchanged, with defaults and examples", () => {
   expect(provider).toMatchObject({ schema: text, version });
   expect(text).toContain("Default: ");
   expect(text).toContain("Example: ");
@@ -28,22 +28,22 @@ test("the plugin serves the published schema unchanged, with defaults and exampl
 
 test("the plugin constructs a component by its type, with the outputs of the schema", async () => {
   const type = "talos-gpu:index:GpuPod";
-  let made: ConstructResult | undefined;
-  const { resources: registered } = await record(async () => {
-    made = await provider.construct!("job", type, pod, {});
+  let constructed: ConstructResult | undefined;
+  const { resources } = await record(async () => {
+    constructed = await provider.construct!("job", type, podArgs, {});
   });
-  const component = registered.find((each) => each.type === type)!;
-  expect(Object.keys(made!.state)).toEqual(Object.keys(resources[type]!.properties));
-  const promised = (
-    made!.urn as unknown as Output<string> & { promise(): Promise<string> }
+  const component = resources.find((resource) => resource.type === type)!;
+  expect(Object.keys(constructed!.state)).toEqual(Object.keys(schemaResources[type]!.properties));
+  const urn = (
+    constructed!.urn as unknown as Output<string> & { promise(): Promise<string> }
   ).promise();
-  expect(await promised).toBe(component.urn);
+  expect(await urn).toBe(component.urn);
 });
 
-test.each(Object.keys(resources))("the plugin has a class for %s", async (type) => {
+test.each(Object.keys(schemaResources))("the plugin has a class for %s", async (type) => {
   // The component may complain about missing arguments, but it must exist.
-  const said = await record(async () => void (await provider.construct!("x", type, {}, {})));
-  expect(said.error?.message ?? "").not.toContain("no such component");
+  const run = await record(async () => void (await provider.construct!("x", type, {}, {})));
+  expect(run.error?.message ?? "").not.toContain("no such component");
 });
 
 test.each(["talos-gpu:index:GpuRack", "other:index:GpuPod", "GpuPod"])(

@@ -10,7 +10,7 @@ import { validStack } from "../recipe/stacks";
 
 const fields = fieldsOfStack();
 const schema = clusterSchema(fields);
-const named = fields.map((field) => [field.path.join("."), field] as const);
+const fieldsByPath = fields.map((field) => [field.path.join("."), field] as const);
 /** One instance for all fields, since each new one compiles the meta-schema again. */
 const ajv = new Ajv({ allErrors: true });
 
@@ -19,20 +19,20 @@ test("docs/reference.md equals the page that npm run schema generates", () => {
 });
 
 test("the page documents exactly the fields of the schema", () => {
-  const known = (at: JsonSchema, above: string[] = []): string[] => [
-    ...Object.entries(at.properties ?? {}).flatMap(([key, child]) => [
-      [...above, key].join("."),
-      ...known(child, [...above, key]),
+  const pathsIn = (node: JsonSchema, parents: string[] = []): string[] => [
+    ...Object.entries(node.properties ?? {}).flatMap(([key, child]) => [
+      [...parents, key].join("."),
+      ...pathsIn(child, [...parents, key]),
     ]),
-    ...(at.items ? known(at.items, [...above, "[]"]) : []),
-    ...(typeof at.additionalProperties === "object"
-      ? known(at.additionalProperties, [...above, "*"])
+    ...(node.items ? pathsIn(node.items, [...parents, "[]"]) : []),
+    ...(typeof node.additionalProperties === "object"
+      ? pathsIn(node.additionalProperties, [...parents, "*"])
       : []),
   ];
-  expect(named.map(([name]) => name).sort()).toEqual(known(schema).sort());
+  expect(fieldsByPath.map(([name]) => name).sort()).toEqual(pathsIn(schema).sort());
 });
 
-test.each(named)(
+test.each(fieldsByPath)(
   "%s has a meaning, an example, and a default if it is optional",
   (_name, field) => {
     expect(field.meaning).toMatch(/^[A-Z`].*\.$/s);
@@ -44,7 +44,7 @@ test.each(named)(
   },
 );
 
-test.each(named)("the example of %s is valid", (_name, { path, example }) => {
+test.each(fieldsByPath)("the example of %s is valid", (_name, { path, example }) => {
   ajv.validate(schemaAt(schema, path) as object, parse(example!));
   expect(ajv.errors ?? []).toEqual([]);
 });
@@ -70,21 +70,21 @@ test("the examples of workloads that create their namespace name different names
 });
 
 test("the schema requires the same fields as the types", () => {
-  const required = named.filter(([, { path }]) =>
+  const required = fieldsByPath.filter(([, { path }]) =>
     schemaAt(schema, path.slice(0, -1)).required?.includes(path.at(-1)!),
   );
   expect(required.map(([name]) => name)).toEqual(
-    named.filter(([, field]) => field.required).map(([name]) => name),
+    fieldsByPath.filter(([, field]) => field.required).map(([name]) => name),
   );
 });
 
 describe("the effect of a change", () => {
-  const base = validStack("rtx5070ti");
+  const baseStack = validStack("rtx5070ti");
   /**
    * The release and the sources of each machine's configuration, without the installer's name, which changes
    * nothing at a boot.
    */
-  const machinesOf = (stack: ClusterSpec): unknown[] =>
+  const machineSources = (stack: ClusterSpec): unknown[] =>
     planCluster(parseSpec(stack).spec!).machines.map(
       ({ talosVersion, schematicId, patches, configuration }) => [
         talosVersion,
@@ -95,41 +95,42 @@ describe("the effect of a change", () => {
           : []),
       ],
     );
-  const before = machinesOf(base);
+  const sourcesBefore = machineSources(baseStack);
   /**
    * The stack with a field's example; undefined if this stack cannot have it, or only together with another field.
    */
-  const edited = ({ path, example }: Field): ClusterSpec | undefined => {
-    const stack = structuredClone(base);
-    let at = stack as unknown as Record<string, unknown>;
+  const stackWithExample = ({ path, example }: Field): ClusterSpec | undefined => {
+    const stack = structuredClone(baseStack);
+    let object = stack as unknown as Record<string, unknown>;
     for (const part of path.slice(0, -1)) {
-      const key = part === "*" ? Object.keys(at)[0]! : part === "[]" ? "0" : part;
-      at[key] ??= {};
-      at = at[key] as Record<string, unknown>;
+      const key = part === "*" ? Object.keys(object)[0]! : part === "[]" ? "0" : part;
+      object[key] ??= {};
+      object = object[key] as Record<string, unknown>;
     }
-    at[path.at(-1)!] =
+    object[path.at(-1)!] =
       { talosVersion: "v1.12.5", clusterName: "other", kubernetesVersion: "v1.34.0" }[
         path.join()
       ] ?? parse(example!);
     return findingsOf(stack).length === 0 ? stack : undefined;
   };
-  const tried = named.flatMap(([name, field]) => {
+  const editedStacks = fieldsByPath.flatMap(([name, field]) => {
     if (/^(?:machineDefaults|pools)\b/.test(name)) return []; // the same holds for one machine
-    const holdsOthers = fields.some(({ path }) => path.join(".").startsWith(`${name}.`)); // its inner fields have their own docs
-    const stack = holdsOthers && field.causes === undefined ? undefined : edited(field);
-    return stack && JSON.stringify(stack) !== JSON.stringify(base)
+    const hasInnerFields = fields.some(({ path }) => path.join(".").startsWith(`${name}.`)); // its inner fields have their own docs
+    const stack =
+      hasInnerFields && field.causes === undefined ? undefined : stackWithExample(field);
+    return stack && JSON.stringify(stack) !== JSON.stringify(baseStack)
       ? [[name, field, stack] as const]
       : [];
   });
 
   test("more than 45 fields can be changed in one stack", () =>
-    expect(tried.length).toBeGreaterThan(45));
+    expect(editedStacks.length).toBeGreaterThan(45));
 
-  test.each(tried)(
+  test.each(editedStacks)(
     "the docs of %s mention a reboot exactly if its change affects a machine's image or configuration",
     (_name, { causes }, stack) => {
       expect(causes !== undefined && /\bone reboot\b/.test(causes)).toBe(
-        JSON.stringify(machinesOf(stack)) !== JSON.stringify(before),
+        JSON.stringify(machineSources(stack)) !== JSON.stringify(sourcesBefore),
       );
     },
   );

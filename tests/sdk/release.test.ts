@@ -19,7 +19,7 @@ const run = promisify(execFile);
 const limit = 20 * 60_000;
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-release-"));
 const release = path.join(folder, "release");
-const at = (...names: string[]): string => path.join(release, ...names);
+const releasePath = (...names: string[]): string => path.join(release, ...names);
 const { version } = JSON.parse(
   fs.readFileSync(path.join(repository, "components/package.json"), "utf8"),
 ) as { version: string };
@@ -50,7 +50,7 @@ test("the release has every file, and SHA256SUMS is right for each", () => {
       "schema.json",
     ]),
   );
-  const sums = fs.readFileSync(at("SHA256SUMS"), "utf8").trimEnd().split("\n");
+  const sums = fs.readFileSync(releasePath("SHA256SUMS"), "utf8").trimEnd().split("\n");
   expect(sums.map((line) => line.split("  ")[1]).sort()).toEqual(
     files.filter((file) => file !== "SHA256SUMS").sort(),
   );
@@ -58,7 +58,7 @@ test("the release has every file, and SHA256SUMS is right for each", () => {
     const [sum, file] = line.split("  ");
     expect(
       createHash("sha256")
-        .update(fs.readFileSync(at(file!)))
+        .update(fs.readFileSync(releasePath(file!)))
         .digest("hex"),
     ).toBe(sum);
   }
@@ -67,22 +67,25 @@ test("the release has every file, and SHA256SUMS is right for each", () => {
 test.each([
   ["talos-gpu", ["@pulumi/pulumi", "@grpc/grpc-js", "yaml", "semver"], ["@pulumi/policy"]],
   ["talos-gpu-policy", ["@pulumi/policy", "talos-gpu", "@pulumiverse/talos", "yaml", "zod"], []],
-])("the SBOM of %s lists its dependencies, and no development tool", (whole, own, others) => {
-  const { components, metadata } = JSON.parse(
-    fs.readFileSync(at(`${whole}-${version}.cdx.json`), "utf8"),
-  ) as {
-    components: { name: string; group?: string }[];
-    metadata: { component: { name: string } };
-  };
-  const names = components.map(({ name }) => name);
-  expect(metadata.component.name).toBe(whole);
-  expect(names).toEqual(expect.arrayContaining(own));
-  for (const name of ["jest", "esbuild", "typescript-eslint", "cli-table3", ...others])
-    expect(names).not.toContain(name);
-});
+])(
+  "the SBOM of %s lists its dependencies, and no development tool",
+  (packageName, dependencies, absentPackages) => {
+    const { components, metadata } = JSON.parse(
+      fs.readFileSync(releasePath(`${packageName}-${version}.cdx.json`), "utf8"),
+    ) as {
+      components: { name: string; group?: string }[];
+      metadata: { component: { name: string } };
+    };
+    const names = components.map(({ name }) => name);
+    expect(metadata.component.name).toBe(packageName);
+    expect(names).toEqual(expect.arrayContaining(dependencies));
+    for (const name of ["jest", "esbuild", "typescript-eslint", "cli-table3", ...absentPackages])
+      expect(names).not.toContain(name);
+  },
+);
 
 test("the policy pack's tarball has exactly the files that Pulumi runs, without sources", () => {
-  const tarball = at(`talos-gpu-policy-${version}.tgz`);
+  const tarball = releasePath(`talos-gpu-policy-${version}.tgz`);
   const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   expect(files.map((file) => file.replace("package/", "")).sort()).toEqual(
     [
@@ -98,7 +101,7 @@ test("the policy pack's tarball has exactly the files that Pulumi runs, without 
 test("the wheel contains the Python SDK of this version", () => {
   const list = execFileSync(
     "python3",
-    ["-m", "zipfile", "-l", at(`pulumi_talos_gpu-${version}-py3-none-any.whl`)],
+    ["-m", "zipfile", "-l", releasePath(`pulumi_talos_gpu-${version}-py3-none-any.whl`)],
     { encoding: "utf8" },
   );
   expect(list).toContain("pulumi_talos_gpu/gpu_cluster.py");
@@ -110,7 +113,7 @@ test(
   async () => {
     const { pulumi } = await provideTools({ only: ["pulumi"] });
     const server = http.createServer((request, response) => {
-      const file = at(path.basename(request.url!));
+      const file = releasePath(path.basename(request.url!));
       if (!fs.existsSync(file)) return void response.writeHead(404).end();
       response.writeHead(200, { "content-length": fs.statSync(file).size });
       fs.createReadStream(file).pipe(response);
@@ -125,17 +128,21 @@ test(
         PULUMI_HOME: home,
         PULUMI_SKIP_UPDATE_CHECK: "true",
       };
-      const ask = (...args: string[]) =>
+      const runPulumi = (...args: string[]) =>
         run(pulumi, args, { cwd: folder, env, maxBuffer: 2 ** 26 });
-      await ask("plugin", "install", "resource", "talos-gpu", `v${version}`, "--server", url);
-      const installed = path.join(home, "plugins", `resource-talos-gpu-v${version}`);
-      expect(fs.existsSync(path.join(installed, "node_modules"))).toBe(false);
-      const { stdout } = await ask("package", "get-schema", `talos-gpu@${version}`);
+      await runPulumi("plugin", "install", "resource", "talos-gpu", `v${version}`, "--server", url);
+      const pluginFolder = path.join(home, "plugins", `resource-talos-gpu-v${version}`);
+      expect(fs.existsSync(path.join(pluginFolder, "node_modules"))).toBe(false);
+      const { stdout } = await runPulumi("package", "get-schema", `talos-gpu@${version}`);
       const schema = JSON.parse(stdout) as { version: string; resources: object };
-      const ours = JSON.parse(fs.readFileSync(at("schema.json"), "utf8")) as typeof schema;
+      const releasedSchema = JSON.parse(
+        fs.readFileSync(releasePath("schema.json"), "utf8"),
+      ) as typeof schema;
       expect(schema.version).toBe(version);
       // Pulumi prints the resources in its own order.
-      expect(Object.keys(schema.resources).sort()).toEqual(Object.keys(ours.resources).sort());
+      expect(Object.keys(schema.resources).sort()).toEqual(
+        Object.keys(releasedSchema.resources).sort(),
+      );
     } finally {
       server.close();
     }

@@ -4,7 +4,7 @@ import { files, read } from "../docs/pages";
 import { renderSchema, schemaFile } from "../../generate/schema/main";
 
 /** Source files of a folder of the repository, without built files. */
-function sources(folder: string): string[] {
+function sourceFiles(folder: string): string[] {
   const root = path.join(__dirname, "../..", folder);
   const files = fs.readdirSync(root, { recursive: true, encoding: "utf8" });
   return files
@@ -60,15 +60,15 @@ describe("the published interface", () => {
       const [, example] = new RegExp(`^\`\`\`${language}\n([\\s\\S]+?)^\`\`\`$`, "m").exec(
         description,
       )!;
-      const shown = files.filter(
+      const matchingFiles = files.filter(
         (file) => file.startsWith("examples/") && read(file).trim() === example!.trim(),
       );
-      expect(shown).toHaveLength(1);
+      expect(matchingFiles).toHaveLength(1);
     },
   );
 
   test("has exactly the exported component classes as resources", () => {
-    const names = sources("components").flatMap((file) =>
+    const names = sourceFiles("components").flatMap((file) =>
       [
         ...fs
           .readFileSync(file, "utf8")
@@ -98,10 +98,10 @@ describe("the published interface", () => {
       schema.resources,
     )) {
       expect([token, description]).toEqual([token, expect.stringMatching(/\w/)]);
-      const silent = Object.entries({ ...inputProperties, ...properties }).filter(
+      const undescribed = Object.entries({ ...inputProperties, ...properties }).filter(
         ([, property]) => !("description" in property),
       );
-      expect([token, silent.map(([key]) => key)]).toEqual([token, []]);
+      expect([token, undescribed.map(([key]) => key)]).toEqual([token, []]);
     }
     expect(JSON.stringify(schema)).not.toContain("[object Object]");
   });

@@ -39,18 +39,18 @@ class Checkout {
       path.join(repository, "node_modules/esbuild"),
       path.join(this.root, "node_modules/esbuild"),
     );
-    const prints = `import { readFileSync } from "node:fs";\nconsole.log(readFileSync("components/bin/program.js", "utf8"));\n`;
-    for (const folder of ["lab", "bench"]) this.write(`${folder}/main.ts`, prints);
+    const printResult = `import { readFileSync } from "node:fs";\nconsole.log(readFileSync("components/bin/program.js", "utf8"));\n`;
+    for (const folder of ["lab", "bench"]) this.write(`${folder}/main.ts`, printResult);
     for (const source of sources) this.write(source, "{}");
     const build = `echo noise && printf built > components/bin/program.js && touch sdk/schema.json`;
     this.write("package.json", JSON.stringify({ scripts: { ...scripts, build } }));
     this.write("sdk/schema.json", "{}");
     this.write("components/bin/program.js", "stale");
-    this.age("sdk/schema.json", 1);
-    this.age("components/bin/program.js", 1);
+    this.setAge("sdk/schema.json", 1);
+    this.setAge("components/bin/program.js", 1);
     for (const file of ["build-if-stale.js", "kubernetes-client.js"])
-      this.age(`generate/package/${file}`, 2);
-    for (const source of sources) this.age(source, 2);
+      this.setAge(`generate/package/${file}`, 2);
+    for (const source of sources) this.setAge(source, 2);
   }
 
   write(file: string, content: string): void {
@@ -58,7 +58,7 @@ class Checkout {
     fs.writeFileSync(path.join(this.root, file), content);
   }
 
-  age(file: string, minutes: number): void {
+  setAge(file: string, minutes: number): void {
     const time = new Date(Date.now() - minutes * 60_000);
     fs.utimesSync(path.join(this.root, file), time, time);
   }

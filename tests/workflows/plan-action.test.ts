@@ -2,20 +2,27 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
-import { readAction, runStep, standIn, stepOfAction } from "./runner";
-import { workflowStand } from "./stand";
+import { readAction, runStep, writeProgram, findActionStep } from "./runner";
+import { setupWorkflowRepository } from "./workflow-repository";
 
-const { temp, work, git, stack, change, calls, answers, expressions, where } = workflowStand([
-  "velaryon",
-  "rtx3090",
-]);
+const {
+  temp,
+  work,
+  git,
+  stackFile,
+  replaceInStack,
+  takeGitHubCalls,
+  setGitHubAnswers,
+  expressions,
+  stepOptions,
+} = setupWorkflowRepository(["velaryon", "rtx3090"]);
 const origin = path.join(temp, "origin");
 
 describe("the steps of the action plan, on a fork's pull request", () => {
   const action = readAction("plan");
-  const comments = "repos/owner/gpus/issues/7/comments?per_page=100";
-  const secret = path.join(temp, "credentials.yaml");
-  const given = {
+  const commentsPath = "repos/owner/gpus/issues/7/comments?per_page=100";
+  const secretFile = path.join(temp, "credentials.yaml");
+  const actionExpressions = {
     ...expressions,
     "inputs.number": "7",
     "inputs.folder": "stacks",
@@ -26,34 +33,34 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   const command = path.join(work, "components/bin/cli.js");
 
   /** Writes a stack whose release is external, in these files. */
-  const outside = (name: string, files: string[]): void => {
-    const { config } = parse(fs.readFileSync(stack("rtx3090"), "utf8")) as {
+  const writeExternalStack = (name: string, files: string[]): void => {
+    const { config } = parse(fs.readFileSync(stackFile("rtx3090"), "utf8")) as {
       config: Record<string, unknown>;
     };
     for (const key of ["gpuOperator", "devicePlugin", "workloads", "sharing"])
       delete config[`talos-gpu:${key}`];
     config["talos-gpu:external"] = { kind: "gpuOperator", version: "v25.10.1", files };
-    fs.writeFileSync(stack(name), stringify({ config }));
+    fs.writeFileSync(stackFile(name), stringify({ config }));
   };
 
   beforeAll(() => {
-    fs.writeFileSync(secret, "auths: { ghcr.io: { d: s3cr3t-of-the-runner } }\n");
+    fs.writeFileSync(secretFile, "auths: { ghcr.io: { d: s3cr3t-of-the-runner } }\n");
     // The fork changes a file that a stack of main lists.
     fs.mkdirSync(path.join(work, "flux"));
     fs.writeFileSync(path.join(work, "flux/main.yaml"), "driver: { enabled: false }\n");
-    outside("named", ["../flux/main.yaml"]);
-    outside("untouched", ["../flux/other.yaml"]);
+    writeExternalStack("named", ["../flux/main.yaml"]);
+    writeExternalStack("untouched", ["../flux/other.yaml"]);
     git("add", "flux", "stacks");
     git("commit", "-qm", "external");
     // On the fork's branch one stack is edited, one is not a file, and some list files. Its code would leave a mark
     // if it ran.
     git("checkout", "-qb", "fork");
-    change("velaryon", "slot: X", 'slot: "<!-- @everyone"');
-    outside("absolute", [secret]);
-    outside("device", ["/dev/zero"]);
-    outside("own", ["../flux/values.yaml"]);
-    outside("upwards", ["../../credentials.yaml"]);
-    outside("linked", ["../flux/link.yaml"]);
+    replaceInStack("velaryon", "slot: X", 'slot: "<!-- @everyone"');
+    writeExternalStack("absolute", [secretFile]);
+    writeExternalStack("device", ["/dev/zero"]);
+    writeExternalStack("own", ["../flux/values.yaml"]);
+    writeExternalStack("upwards", ["../../credentials.yaml"]);
+    writeExternalStack("linked", ["../flux/link.yaml"]);
     fs.writeFileSync(
       path.join(work, "flux/main.yaml"),
       "driver: { enabled: false, changedByTheFork: 1 }\n",
@@ -62,13 +69,13 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       path.join(work, "flux/values.yaml"),
       "driver: { enabled: false, ofThePullRequest: 1 }\n",
     );
-    fs.symlinkSync(secret, path.join(work, "flux/link.yaml"));
-    fs.rmSync(stack("rtx3090"));
-    fs.symlinkSync("/etc/passwd", stack("rtx3090"));
-    const mark = `touch ${temp}/foreign-code`;
+    fs.symlinkSync(secretFile, path.join(work, "flux/link.yaml"));
+    fs.rmSync(stackFile("rtx3090"));
+    fs.symlinkSync("/etc/passwd", stackFile("rtx3090"));
+    const runForeignCode = `touch ${temp}/foreign-code`;
     fs.writeFileSync(
       path.join(work, "package.json"),
-      JSON.stringify({ scripts: { plan: mark, prepare: mark } }),
+      JSON.stringify({ scripts: { plan: runForeignCode, prepare: runForeignCode } }),
     );
     for (const code of ["comment.js", "fetch-pull-request.sh"])
       fs.writeFileSync(
@@ -81,18 +88,18 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     execFileSync("git", ["-C", origin, "update-ref", "refs/pull/7/head", "refs/heads/fork"]);
     git("checkout", "-q", "main");
     git("branch", "-qD", "fork");
-    const fetched = runStep(stepOfAction(action, "fetch-pull-request.sh"), {
-      ...where,
-      expressions: given,
+    const fetchResult = runStep(findActionStep(action, "fetch-pull-request.sh"), {
+      ...stepOptions,
+      expressions: actionExpressions,
       environment,
     });
-    expect(fetched).toMatchObject({ status: 0 });
+    expect(fetchResult).toMatchObject({ status: 0 });
   });
 
-  const comment = (more: Record<string, string> = {}) =>
-    runStep(stepOfAction(action, "comment.js"), {
-      ...where,
-      expressions: { ...given, ...more },
+  const runComment = (inputs: Record<string, string> = {}) =>
+    runStep(findActionStep(action, "comment.js"), {
+      ...stepOptions,
+      expressions: { ...actionExpressions, ...inputs },
       environment,
     });
   const bodyOf = (call: { input: string } | undefined): string =>
@@ -103,9 +110,9 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   describe("comments on each changed stack", () => {
     let body: string;
     beforeAll(() => {
-      answers({ [comments]: [[]] });
-      expect(comment()).toMatchObject({ status: 0, said: "commented\n" });
-      const post = calls().at(-1)!;
+      setGitHubAnswers({ [commentsPath]: [[]] });
+      expect(runComment()).toMatchObject({ status: 0, log: "commented\n" });
+      const post = takeGitHubCalls().at(-1)!;
       expect(post.args).toEqual(
         expect.arrayContaining(["POST", "repos/owner/gpus/issues/7/comments"]),
       );
@@ -152,47 +159,47 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   });
 
   test("updates the bot's comment, and not a user's comment with the same marker", () => {
-    const marked = "<!-- talos-gpu plan -->\nold";
-    answers({
-      [comments]: [
-        [{ id: 1, body: marked, user: { type: "User" } }],
-        [{ id: 2, body: marked, user: { type: "Bot" } }],
+    const markedBody = "<!-- talos-gpu plan -->\nold";
+    setGitHubAnswers({
+      [commentsPath]: [
+        [{ id: 1, body: markedBody, user: { type: "User" } }],
+        [{ id: 2, body: markedBody, user: { type: "Bot" } }],
       ],
     });
-    expect(comment()).toMatchObject({ status: 0, said: "comment brought up to date\n" });
-    expect(calls().at(-1)!.args).toEqual(
+    expect(runComment()).toMatchObject({ status: 0, log: "comment brought up to date\n" });
+    expect(takeGitHubCalls().at(-1)!.args).toEqual(
       expect.arrayContaining(["PATCH", "repos/owner/gpus/issues/comments/2"]),
     );
   });
 
   test("with the repository's root as folder, changed stacks in a subfolder get no comment", () => {
-    answers({ [comments]: [[]] });
-    expect(comment({ "inputs.folder": "." })).toMatchObject({
+    setGitHubAnswers({ [commentsPath]: [[]] });
+    expect(runComment({ "inputs.folder": "." })).toMatchObject({
       status: 0,
-      said: "nothing to say\n",
+      log: "nothing to say\n",
     });
-    calls();
+    takeGitHubCalls();
   });
 
   describe("the program that computes a plan", () => {
-    let real: string;
-    beforeAll(() => void (real = fs.readFileSync(command, "utf8")));
-    afterEach(() => fs.writeFileSync(command, real));
+    let originalCommand: string;
+    beforeAll(() => void (originalCommand = fs.readFileSync(command, "utf8")));
+    afterEach(() => fs.writeFileSync(command, originalCommand));
 
     test("ends at the time limit, even if it ignores SIGTERM", () => {
-      standIn(path.dirname(command), "cli.js", `process.on("SIGTERM", () => {}); for (;;);`);
-      answers({ [comments]: [[]] });
-      expect(comment({ "inputs.limit": "1" })).toMatchObject({ status: 0 });
-      expect(bodyOf(calls().at(-1))).toContain(
+      writeProgram(path.dirname(command), "cli.js", `process.on("SIGTERM", () => {}); for (;;);`);
+      setGitHubAnswers({ [commentsPath]: [[]] });
+      expect(runComment({ "inputs.limit": "1" })).toMatchObject({ status: 0 });
+      expect(bodyOf(takeGitHubCalls().at(-1))).toContain(
         "It cannot be planned: it took more than 1 seconds.",
       );
     });
 
     test("has no token in its environment", () => {
-      standIn(path.dirname(command), "cli.js", `console.log(JSON.stringify(process.env));`);
-      answers({ [comments]: [[]] });
-      expect(comment()).toMatchObject({ status: 0 });
-      const body = bodyOf(calls().at(-1));
+      writeProgram(path.dirname(command), "cli.js", `console.log(JSON.stringify(process.env));`);
+      setGitHubAnswers({ [commentsPath]: [[]] });
+      expect(runComment()).toMatchObject({ status: 0 });
+      const body = bodyOf(takeGitHubCalls().at(-1));
       expect(body).toContain('"HOME"');
       expect(body).not.toMatch(/token-of-the-job|GH_TOKEN|GITHUB_/);
     });

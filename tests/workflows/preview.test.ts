@@ -1,64 +1,65 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
-import { read, runStep, stepOf } from "./runner";
-import { workflowStand } from "./stand";
+import { readWorkflow, runStep, findStep } from "./runner";
+import { setupWorkflowRepository } from "./workflow-repository";
 
-const { work, git, stack, expressions, where } = workflowStand(["velaryon"]);
+const { work, git, stackFile, expressions, stepOptions } = setupWorkflowRepository(["velaryon"]);
 
 describe("preview.yml", () => {
-  const workflow = read("preview.yml");
-  const given = { ...expressions, "matrix.stack": "velaryon" };
-  let main: string;
+  const workflow = readWorkflow("preview.yml");
+  const stackExpressions = { ...expressions, "matrix.stack": "velaryon" };
+  let mainStack: string;
 
   /** Runs a step on a pull request that changes a stack. The working tree is that of main. */
-  const onPullRequest = (
-    text: string,
+  const runOnPullRequest = (
+    command: string,
     edit: (config: Record<string, unknown>, file: Record<string, unknown>) => void,
   ) => {
     git("checkout", "-qb", "edit");
-    const file = parse(fs.readFileSync(stack("velaryon"), "utf8")) as {
+    const file = parse(fs.readFileSync(stackFile("velaryon"), "utf8")) as {
       config: Record<string, unknown>;
     };
     edit(file.config, file);
-    fs.writeFileSync(stack("velaryon"), stringify(file));
+    fs.writeFileSync(stackFile("velaryon"), stringify(file));
     fs.writeFileSync(path.join(work, "package.json"), `{ "scripts": { "prepare": "false" } }`);
     git("commit", "-qam", "edit");
     const head = git("rev-parse", "HEAD").trim();
     git("checkout", "-q", "main");
     git("branch", "-qD", "edit");
-    const job = text === "stacks.js" ? "stacks" : "preview";
-    return runStep(stepOf(workflow, job, text), {
-      ...where,
-      expressions: { ...given, "github.event.pull_request.head.sha": head },
+    const job = command === "stacks.js" ? "stacks" : "preview";
+    return runStep(findStep(workflow, job, command), {
+      ...stepOptions,
+      expressions: { ...stackExpressions, "github.event.pull_request.head.sha": head },
     });
   };
-  beforeAll(() => void (main = fs.readFileSync(stack("velaryon"), "utf8")));
+  beforeAll(() => void (mainStack = fs.readFileSync(stackFile("velaryon"), "utf8")));
   afterEach(() => git("checkout", "-q", "--", "stacks"));
 
   test("previews only the stacks that the pull request changes", () => {
-    const { status, output } = onPullRequest(
+    const { status, output } = runOnPullRequest(
       "stacks.js",
       (config) => (config["talos-gpu:clusterName"] = "other"),
     );
-    expect([status, output]).toEqual([0, 'stacks=[{"stack":"velaryon"}]\n']);
+    expect(status).toBe(0);
+    expect(output).toBe('stacks=[{"stack":"velaryon"}]\n');
   });
 
   test("takes only the stack's talos-gpu fields from the pull request", () => {
     const machines = { a: { labels: { "1_000": "1_000", yes: "on" } } };
-    const { status } = onPullRequest("take-stack.js", (config) => {
+    const { status } = runOnPullRequest("take-stack.js", (config) => {
       config["talos-gpu:clusterName"] = "other";
       config["talos-gpu:machines"] = machines;
     });
     expect(status).toBe(0);
-    const taken = parse(fs.readFileSync(stack("velaryon"), "utf8")) as {
+    const stackFromPullRequest = parse(fs.readFileSync(stackFile("velaryon"), "utf8")) as {
       config: Record<string, unknown>;
     };
-    const before = parse(main) as typeof taken;
-    expect(taken).toEqual({
-      ...before,
+    const stackOfMain = parse(mainStack) as typeof stackFromPullRequest;
+    expect(stackFromPullRequest).toEqual({
+      ...stackOfMain,
       config: {
-        ...before.config,
+        ...stackOfMain.config,
         "talos-gpu:clusterName": "other",
         "talos-gpu:machines": machines,
       },
@@ -100,23 +101,25 @@ describe("preview.yml", () => {
       /talos-gpu:machines: has an encrypted value/,
     ],
   ])("refuses a stack file that adds %s", (_, edit, reason) => {
-    const { status, said } = onPullRequest("take-stack.js", edit);
-    expect([status, said]).toEqual([1, expect.stringMatching(reason)]);
-    expect(fs.readFileSync(stack("velaryon"), "utf8")).toBe(main);
+    const { status, log } = runOnPullRequest("take-stack.js", edit);
+    expect(log).toMatch(reason);
+    expect(status).toBe(1);
+    expect(fs.readFileSync(stackFile("velaryon"), "utf8")).toBe(mainStack);
   });
 
   test("refuses a stack file that is a symbolic link", () => {
     git("checkout", "-qb", "edit");
-    fs.rmSync(stack("velaryon"));
-    fs.symlinkSync("/etc/passwd", stack("velaryon"));
+    fs.rmSync(stackFile("velaryon"));
+    fs.symlinkSync("/etc/passwd", stackFile("velaryon"));
     git("commit", "-qam", "edit");
     const head = git("rev-parse", "HEAD").trim();
     git("checkout", "-q", "main");
     git("branch", "-qD", "edit");
-    const { status, said } = runStep(stepOf(workflow, "preview", "take-stack.js"), {
-      ...where,
-      expressions: { ...given, "github.event.pull_request.head.sha": head },
+    const { status, log } = runStep(findStep(workflow, "preview", "take-stack.js"), {
+      ...stepOptions,
+      expressions: { ...stackExpressions, "github.event.pull_request.head.sha": head },
     });
-    expect([status, said]).toEqual([1, expect.stringContaining("is not a plain file")]);
+    expect(log).toContain("is not a plain file");
+    expect(status).toBe(1);
   });
 });

@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { parse } from "yaml";
 
 export const repository = path.join(__dirname, "..", "..");
-export const folder = path.join(repository, ".github", "workflows");
+export const workflowsFolder = path.join(repository, ".github", "workflows");
 
 /** Folders of `actions`, each an action that other repositories may use. */
 export const actions = ["check", "plan"] as const;
@@ -37,8 +37,8 @@ export interface Workflow {
   jobs: Record<string, Job>;
 }
 
-export const read = (file: string): Workflow =>
-  parse(fs.readFileSync(path.join(folder, file), "utf8")) as Workflow;
+export const readWorkflow = (file: string): Workflow =>
+  parse(fs.readFileSync(path.join(workflowsFolder, file), "utf8")) as Workflow;
 
 /** An action of this repository, from its action.yml. */
 export interface Action {
@@ -52,17 +52,19 @@ export const readAction = (name: string): Action =>
   parse(fs.readFileSync(path.join(repository, "actions", name, "action.yml"), "utf8")) as Action;
 
 /** The step of an action whose command contains a text. */
-export const stepOfAction = ({ runs }: Action, text: string): Step =>
-  runs.steps.find(({ run }) => run?.includes(text))!;
+export const findActionStep = ({ runs }: Action, command: string): Step =>
+  runs.steps.find(({ run }) => run?.includes(command))!;
 
 /** The step of a job whose command contains a text. */
-export const stepOf = (workflow: Workflow, job: string, text: string): Step =>
-  workflow.jobs[job]!.steps!.find(({ run }) => run?.includes(text))!;
+export const findStep = (workflow: Workflow, job: string, command: string): Step =>
+  workflow.jobs[job]!.steps!.find(({ run }) => run?.includes(command))!;
 
-/** The result of a step: its status, its output, and its commands to the runner. */
-export interface Ran {
+/** The result of a step. */
+export interface StepResult {
   status: number | null;
-  said: string;
+  /** Standard output and standard error. */
+  log: string;
+  /** The lines that the step wrote to GITHUB_OUTPUT, GITHUB_ENV and GITHUB_PATH. */
   output: string;
 }
 
@@ -72,52 +74,52 @@ export interface Ran {
  */
 export function runStep(
   step: Step,
-  where: {
+  options: {
     cwd: string;
     tools: string;
     temp: string;
     expressions: Record<string, string>;
     environment?: NodeJS.ProcessEnv;
   },
-): Ran {
-  const resolved = (text: string): string =>
+): StepResult {
+  const resolveExpressions = (text: string): string =>
     text.replace(/\$\{\{\s*(.+?)\s*\}\}/g, (_, expression: string) => {
-      const value = where.expressions[expression];
+      const value = options.expressions[expression];
       if (value === undefined) throw new Error(`no value for the expression ${expression}`);
       return value;
     });
   const files = ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH"].map(
-    (name) => [name, path.join(where.temp, name)] as const,
+    (name) => [name, path.join(options.temp, name)] as const,
   );
   for (const [, file] of files) fs.writeFileSync(file, "");
   const { status, stdout, stderr } = spawnSync(
     "bash",
-    ["-e", "-o", "pipefail", "-c", resolved(step.run!)],
+    ["-e", "-o", "pipefail", "-c", resolveExpressions(step.run!)],
     {
-      cwd: where.cwd,
+      cwd: options.cwd,
       encoding: "utf8",
       env: {
         ...process.env,
         ...Object.fromEntries(files),
         GITHUB_REPOSITORY: "owner/gpus",
-        RUNNER_TEMP: where.temp,
+        RUNNER_TEMP: options.temp,
         ...Object.fromEntries(
-          Object.entries(step.env ?? {}).map(([key, text]) => [key, resolved(text)]),
+          Object.entries(step.env ?? {}).map(([key, text]) => [key, resolveExpressions(text)]),
         ),
-        ...where.environment,
-        PATH: `${where.tools}${path.delimiter}${process.env["PATH"]}`,
+        ...options.environment,
+        PATH: `${options.tools}${path.delimiter}${process.env["PATH"]}`,
       },
     },
   );
   const output = files.map(([, file]) => fs.readFileSync(file, "utf8")).join("");
-  return { status, said: `${stdout}${stderr}`, output };
+  return { status, log: `${stdout}${stderr}`, output };
 }
 
 /**
  * Copies some of the stacks into a folder, with the files that the workflows run, as in a checkout with installed
  * packages.
  */
-export function checkout(work: string, stacks: string[] = []): void {
+export function createCheckout(work: string, stacks: string[] = []): void {
   for (const name of [
     ".github",
     "actions",
@@ -125,16 +127,16 @@ export function checkout(work: string, stacks: string[] = []): void {
   ])
     fs.cpSync(path.join(repository, name), path.join(work, name), { recursive: true });
   fs.symlinkSync(path.join(repository, "node_modules"), path.join(work, "node_modules"));
-  standIn(path.join(work, "components/bin"), "cli.js", command);
+  writeProgram(path.join(work, "components/bin"), "cli.js", commandProgram);
 }
 
-/** Runs the command from its sources, in place of the bundle that the build makes. */
-const command = `const args = ${JSON.stringify([`${repository}/lab/bundle/run.js`, `${repository}/cli/main.ts`])};
+/** A program that runs the package's command from its sources, in place of the bundle that the build makes. */
+const commandProgram = `const args = ${JSON.stringify([`${repository}/lab/bundle/run.js`, `${repository}/cli/main.ts`])};
 const { status } = require("node:child_process").spawnSync(process.execPath, [...args, ...process.argv.slice(2)], { stdio: "inherit" });
 process.exit(status);`;
 
-/** Writes a test's own program, under a name on PATH. */
-export function standIn(tools: string, name: string, source: string): void {
-  fs.mkdirSync(tools, { recursive: true });
-  fs.writeFileSync(path.join(tools, name), `#!${process.execPath}\n${source}`, { mode: 0o755 });
+/** Writes a program in JavaScript into a folder, e.g. a replacement of `gh` into a folder on PATH. */
+export function writeProgram(folder: string, name: string, source: string): void {
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, name), `#!${process.execPath}\n${source}`, { mode: 0o755 });
 }

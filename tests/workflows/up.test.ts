@@ -1,33 +1,38 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { read, runStep, stepOf } from "./runner";
-import { workflowStand } from "./stand";
+import { readWorkflow, runStep, findStep } from "./runner";
+import { setupWorkflowRepository } from "./workflow-repository";
 
-const { work, git, change, answers, where } = workflowStand(["velaryon", "rtx3090", "frank"]);
+const { work, git, replaceInStack, setGitHubAnswers, stepOptions } = setupWorkflowRepository([
+  "velaryon",
+  "rtx3090",
+  "frank",
+]);
 
 describe("up.yml", () => {
-  const workflow = read("up.yml");
-  let first: string;
-  beforeAll(() => void (first = git("rev-parse", "HEAD").trim()));
-  const deployments = (environment: string): string =>
+  const workflow = readWorkflow("up.yml");
+  let firstCommit: string;
+  beforeAll(() => void (firstCommit = git("rev-parse", "HEAD").trim()));
+  const deploymentsPath = (environment: string): string =>
     `repos/owner/gpus/deployments?environment=${environment}&per_page=20`;
 
   test("asks for approval if changes since the last successful update may reboot a machine", () => {
-    change("velaryon", "slot: X", "slot: Y");
-    change("rtx3090", "v1.10.9", "v1.10.8");
+    replaceInStack("velaryon", "slot: X", "slot: Y");
+    replaceInStack("rtx3090", "v1.10.9", "v1.10.8");
     git("commit", "-qam", "edit");
-    const deployed = [
+    const recentDeployments = [
       { id: 2, sha: "f".repeat(40), created_at: "2026-02-02" },
-      { id: 1, sha: first, created_at: "2026-01-01" },
+      { id: 1, sha: firstCommit, created_at: "2026-01-01" },
     ];
-    answers({
-      [deployments("velaryon")]: deployed,
-      [deployments("rtx3090-reboots")]: deployed,
+    setGitHubAnswers({
+      [deploymentsPath("velaryon")]: recentDeployments,
+      [deploymentsPath("rtx3090-reboots")]: recentDeployments,
       "repos/owner/gpus/deployments/1/statuses": [{ state: "inactive" }, { state: "success" }],
       "repos/owner/gpus/deployments/2/statuses": [{ state: "failure" }],
     });
-    const { status, output, said } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
-    expect([status, said]).toEqual([0, ""]);
+    const { status, output, log } = runStep(findStep(workflow, "stacks", "stacks.js"), stepOptions);
+    expect(log).toBe("");
+    expect(status).toBe(0);
     expect(JSON.parse(output.replace("stacks=", ""))).toEqual([
       { stack: "frank", reboots: true, environment: "frank-reboots" }, // there is no known update of it
       { stack: "rtx3090", reboots: true, environment: "rtx3090-reboots" },
@@ -43,16 +48,20 @@ describe("up.yml", () => {
     "%s the last success makes approval necessary: %s",
     (_what, reboots, environment, created_at) => {
       // The commit of the failed update is no longer in the branch, so no plan shows what it did to a machine.
-      const failed = { id: 2, sha: "f".repeat(40), created_at };
-      const succeeded = { id: 1, sha: git("rev-parse", "HEAD").trim(), created_at: "2026-01-01" };
-      const other = environment === "velaryon" ? "velaryon-reboots" : "velaryon";
-      answers({
-        [deployments(environment)]: [failed],
-        [deployments(other)]: [succeeded],
+      const failedDeployment = { id: 2, sha: "f".repeat(40), created_at };
+      const successfulDeployment = {
+        id: 1,
+        sha: git("rev-parse", "HEAD").trim(),
+        created_at: "2026-01-01",
+      };
+      const otherEnvironment = environment === "velaryon" ? "velaryon-reboots" : "velaryon";
+      setGitHubAnswers({
+        [deploymentsPath(environment)]: [failedDeployment],
+        [deploymentsPath(otherEnvironment)]: [successfulDeployment],
         "repos/owner/gpus/deployments/1/statuses": [{ state: "success" }],
         "repos/owner/gpus/deployments/2/statuses": [{ state: "failure" }, { state: "in_progress" }],
       });
-      const { status, output } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
+      const { status, output } = runStep(findStep(workflow, "stacks", "stacks.js"), stepOptions);
       expect(status).toBe(0);
       const stacks = JSON.parse(output.replace("stacks=", "")) as {
         stack: string;
@@ -62,15 +71,19 @@ describe("up.yml", () => {
     },
   );
 
-  const warnings = (present: Record<string, unknown>): string[] => {
-    answers(
+  /** The warnings of the step that checks the environments, with these answers of GitHub by path. */
+  const warningsFor = (gitHubAnswers: Record<string, unknown>): string[] => {
+    setGitHubAnswers(
       Object.fromEntries(
-        Object.entries(present).map(([place, answer]) => [`repos/owner/gpus/${place}`, answer]),
+        Object.entries(gitHubAnswers).map(([apiPath, answer]) => [
+          `repos/owner/gpus/${apiPath}`,
+          answer,
+        ]),
       ),
     );
-    const { status, said } = runStep(stepOf(workflow, "stacks", "environments.js"), where);
+    const { status, log } = runStep(findStep(workflow, "stacks", "environments.js"), stepOptions);
     expect(status).toBe(0);
-    return said.split("\n").filter(Boolean);
+    return log.split("\n").filter(Boolean);
   };
 
   test.each<[string, Record<string, unknown>, string]>([
@@ -100,8 +113,8 @@ describe("up.yml", () => {
       },
       '::warning title=environment velaryon-preview::It accepts "feat/*", so',
     ],
-  ])("warns of an environment that accepts %s", (_, present, warned) =>
-    expect(warnings(present)).toEqual([expect.stringContaining(warned)]),
+  ])("warns of an environment that accepts %s", (_, gitHubAnswers, warning) =>
+    expect(warningsFor(gitHubAnswers)).toEqual([expect.stringContaining(warning)]),
   );
 
   test.each<[string, Record<string, unknown>]>([
@@ -115,14 +128,14 @@ describe("up.yml", () => {
         "environments/velaryon/deployment-branch-policies": { branch_policies: [{ name: "main" }] },
       },
     ],
-  ])("does not warn %s", (_, present) => expect(warnings(present)).toEqual([]));
+  ])("does not warn %s", (_, gitHubAnswers) => expect(warningsFor(gitHubAnswers)).toEqual([]));
 
   test("asks for approval if the code that computes plans has changed", () => {
     fs.mkdirSync(path.join(work, "components"), { recursive: true });
     fs.writeFileSync(path.join(work, "components", "recipe.ts"), "");
     git("add", "components");
     git("commit", "-qm", "code");
-    const { output } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
+    const { output } = runStep(findStep(workflow, "stacks", "stacks.js"), stepOptions);
     expect(output).toContain(
       '{"stack":"velaryon","reboots":true,"environment":"velaryon-reboots"}',
     );

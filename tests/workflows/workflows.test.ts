@@ -6,24 +6,25 @@ import { stacks } from "../support/stacks";
 import { parse } from "yaml";
 import {
   actions,
-  folder,
-  read,
+  workflowsFolder,
+  readWorkflow,
   readAction,
   repository,
   runStep,
   type Step,
-  standIn,
-  stepOf,
+  writeProgram,
+  findStep,
 } from "./runner";
 
-const files = fs.readdirSync(folder);
-const stepsOf = (file: string) => Object.values(read(file).jobs).flatMap((job) => job.steps ?? []);
+const files = fs.readdirSync(workflowsFolder);
+const stepsOf = (file: string) =>
+  Object.values(readWorkflow(file).jobs).flatMap((job) => job.steps ?? []);
 
 /** An action by a commit's hash, which cannot change to other code, or an action of this repository. */
 const pinned = /^(?:[\w.-]+\/[\w./-]+@[0-9a-f]{40}|\.\/actions\/[\w-]+)$/;
 
-/** Fails unless each line with such a hash has its release in a comment; Dependabot renews both. */
-function expectReleases(text: string): void {
+/** Fails unless each line with an action of another owner has its release in a comment; Dependabot renews both. */
+function expectReleaseComments(text: string): void {
   const lines = text.split("\n").filter((line) => /uses: +[^.\s]/.test(line));
   for (const line of lines) expect(line).toMatch(/uses: \S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 }
@@ -37,7 +38,7 @@ function expectSafe(steps: Step[]): void {
 }
 
 describe.each(files)("%s", (file) => {
-  const workflow = read(file);
+  const workflow = readWorkflow(file);
   const steps = stepsOf(file);
 
   test("declares its permissions, with contents: read", () => {
@@ -48,7 +49,7 @@ describe.each(files)("%s", (file) => {
   // action.
   test("puts no expression into a script, and pins each action to a commit", () => {
     expectSafe(steps);
-    expectReleases(fs.readFileSync(path.join(folder, file), "utf8"));
+    expectReleaseComments(fs.readFileSync(path.join(workflowsFolder, file), "utf8"));
   });
 
   // All later steps can read the token in .git/config. The only job that pushes passes its token to the step that
@@ -56,8 +57,8 @@ describe.each(files)("%s", (file) => {
   test("checks out without leaving credentials in .git/config", () => {
     const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts).not.toEqual([]);
-    for (const { with: given } of checkouts)
-      expect(given).toMatchObject({ "persist-credentials": false });
+    for (const { with: inputs } of checkouts)
+      expect(inputs).toMatchObject({ "persist-credentials": false });
   });
 
   test("runs only scripts that exist", () => {
@@ -74,10 +75,10 @@ describe.each(files)("%s", (file) => {
 
   // GitHub's tokens for other services prove the identity of a run, and only a job that publishes needs this.
   test("requests an identity token only in a job publish", () => {
-    const asking = Object.entries(workflow.jobs).filter(
+    const jobsWithIdToken = Object.entries(workflow.jobs).filter(
       ([, { permissions }]) => permissions?.["id-token"] === "write",
     );
-    for (const [name] of asking) expect(name).toBe("publish");
+    for (const [name] of jobsWithIdToken) expect(name).toBe("publish");
   });
 });
 
@@ -87,7 +88,7 @@ describe.each(actions)("the action %s", (name) => {
 
   test("puts no expression into a script, and pins each action to a commit", () => {
     expectSafe(action.runs.steps);
-    expectReleases(text);
+    expectReleaseComments(text);
   });
 
   test("describes each input, and runs only scripts that exist", () => {
@@ -108,7 +109,7 @@ describe.each(actions)("the action %s", (name) => {
 
 test("all workflows and actions use the same release of each action", () => {
   const texts = [
-    ...files.map((file) => path.join(folder, file)),
+    ...files.map((file) => path.join(workflowsFolder, file)),
     ...actions.map((name) => path.join(repository, "actions", name, "action.yml")),
   ].map((file) => fs.readFileSync(file, "utf8"));
   const used = texts.flatMap((text) => [
@@ -117,8 +118,8 @@ test("all workflows and actions use the same release of each action", () => {
   const releases = new Map<string, Set<string>>();
   for (const [, action, release] of used)
     releases.set(action!, (releases.get(action!) ?? new Set()).add(release!));
-  for (const [action, found] of releases)
-    expect({ action, releases: [...found] }).toEqual({ action, releases: [[...found][0]] });
+  for (const [action, releasesOfAction] of releases)
+    expect([action, ...releasesOfAction]).toHaveLength(2);
 });
 
 test("Dependabot renews all actions and npm packages", () => {
@@ -127,20 +128,20 @@ test("Dependabot renews all actions and npm packages", () => {
   ) as {
     updates: { "package-ecosystem": string; directory?: string; directories?: string[] }[];
   };
-  const of = (ecosystem: string): string[] =>
+  const foldersOf = (ecosystem: string): string[] =>
     updates
-      .filter((one) => one["package-ecosystem"] === ecosystem)
+      .filter((update) => update["package-ecosystem"] === ecosystem)
       .flatMap(({ directory, directories = [] }) => [
         ...(directory === undefined ? [] : [directory]),
         ...directories,
       ]);
-  expect(of("github-actions")).toEqual(["/", ...actions.map((name) => `/actions/${name}`)]);
-  expect(of("npm")).toEqual(["/", "/docs"]);
+  expect(foldersOf("github-actions")).toEqual(["/", ...actions.map((name) => `/actions/${name}`)]);
+  expect(foldersOf("npm")).toEqual(["/", "/docs"]);
 });
 
 test("this file tests every action in the folder actions", () => {
-  const there = fs.readdirSync(path.join(repository, "actions"), { withFileTypes: true });
-  expect(there.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual([
+  const entries = fs.readdirSync(path.join(repository, "actions"), { withFileTypes: true });
+  expect(entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual([
     ...actions,
   ]);
 });
@@ -148,31 +149,33 @@ test("this file tests every action in the folder actions", () => {
 describe("a pull request's code", () => {
   /** Workflows that have a token while they read another author's change. */
   const privileged = files.filter((file) =>
-    ["pull_request_target", "workflow_run"].some((event) => event in read(file).on),
+    ["pull_request_target", "workflow_run"].some((event) => event in readWorkflow(file).on),
   );
 
   test("is read by a workflow with a token only in plan.yml and preview.yml", () =>
     expect(privileged).toEqual(["plan.yml", "preview.yml"]));
 
   test.each(privileged)("never runs in %s", (file) => {
-    const text = fs.readFileSync(path.join(folder, file), "utf8");
+    const text = fs.readFileSync(path.join(workflowsFolder, file), "utf8");
     const checkouts = stepsOf(file).filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts).not.toEqual([]);
-    for (const { with: given } of checkouts) {
-      expect(given).not.toHaveProperty("ref");
-      expect(given).not.toHaveProperty("repository");
+    for (const { with: inputs } of checkouts) {
+      expect(inputs).not.toHaveProperty("ref");
+      expect(inputs).not.toHaveProperty("repository");
     }
     expect(text).not.toMatch(/head_ref|head\.ref/);
     expect(text).not.toMatch(/git (checkout|switch|merge(?!-base)|reset|pull|worktree)\b/);
     // An earlier run of a pull request could have written code into a cache.
-    for (const { with: given } of stepsOf(file)) expect(given ?? {}).not.toHaveProperty("cache");
+    for (const { with: inputs } of stepsOf(file)) expect(inputs ?? {}).not.toHaveProperty("cache");
   });
 
   test("gets no secret in plan.yml", () =>
-    expect(fs.readFileSync(path.join(folder, "plan.yml"), "utf8")).not.toContain("secrets."));
+    expect(fs.readFileSync(path.join(workflowsFolder, "plan.yml"), "utf8")).not.toContain(
+      "secrets.",
+    ));
 
   test("gets secrets in preview.yml only in an environment, and never from a fork", () => {
-    const { stacks, preview } = read("preview.yml").jobs;
+    const { stacks, preview } = readWorkflow("preview.yml").jobs;
     expect(stacks).toMatchObject({
       if: "github.event.pull_request.head.repo.full_name == github.repository",
     });
@@ -182,29 +185,30 @@ describe("a pull request's code", () => {
 });
 
 test("up.yml runs only on main, and preview.yml only for pull requests to main", () => {
-  expect(read("up.yml").on).toEqual({ push: { branches: ["main"] } });
-  expect(read("up.yml").jobs["up"]).toMatchObject({ if: "github.ref == 'refs/heads/main'" });
-  expect(read("preview.yml").on).toMatchObject({ pull_request_target: { branches: ["main"] } });
+  expect(readWorkflow("up.yml").on).toEqual({ push: { branches: ["main"] } });
+  expect(readWorkflow("up.yml").jobs["up"]).toMatchObject({
+    if: "github.ref == 'refs/heads/main'",
+  });
+  expect(readWorkflow("preview.yml").on).toMatchObject({
+    pull_request_target: { branches: ["main"] },
+  });
 });
 
 test("the job conformance updates every stack twice with the published plugins", () => {
-  const { strategy, steps } = read("conformance.yml").jobs["conformance"]!;
+  const { strategy, steps } = readWorkflow("conformance.yml").jobs["conformance"]!;
   expect(strategy).toMatchObject({ matrix: { stack: stacks } });
-  const lab = /npm run --silent lab -- (.*)$/.exec(
+  const labCommand = /npm run --silent lab -- (.*)$/.exec(
     steps!.find(({ run }) => run?.includes("run --silent lab"))?.run ?? "",
   );
-  const options = parseOptions(lab![1]!.replace('"$STACK"', "modern").split(" "));
+  const options = parseOptions(labCommand![1]!.replace('"$STACK"', "modern").split(" "));
   expect(options).toMatchObject({ updates: 2, pulumi: "installed" });
 });
 
 test("the job judged runs only existing tests, with the published plugins", () => {
-  const { strategy, steps } = read("conformance.yml").jobs["judged"]!;
+  const { strategy, steps } = readWorkflow("conformance.yml").jobs["judged"]!;
   const { tests } = (strategy as { matrix: { tests: string[] } }).matrix;
-  for (const each of tests)
-    expect({ each, there: fs.existsSync(path.join(repository, each)) }).toEqual({
-      each,
-      there: true,
-    });
+  const missing = tests.filter((testPath) => !fs.existsSync(path.join(repository, testPath)));
+  expect(missing).toEqual([]);
   const { env } = steps!.find(({ run }) => run?.includes("npm run test:lab"))!;
   expect(parseOptions(env!["LAB_OPTIONS"]!.split(" "))).toMatchObject({ pulumi: "installed" });
 });
@@ -212,28 +216,28 @@ test("the job judged runs only existing tests, with the published plugins", () =
 describe("the job node", () => {
   const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflow-node-"));
   const tools = path.join(temp, "tools");
-  const step = stepOf(read("checks.yml"), "node", "lab/tests/real-node");
+  const step = findStep(readWorkflow("checks.yml"), "node", "lab/tests/real-node");
   const calls = path.join(temp, "calls");
   // Records commands that would run as root, without running them; `sudo` itself still works.
-  const recorded = (status: number): string =>
+  const recordCall = (status: number): string =>
     `require("node:fs").appendFileSync(${JSON.stringify(calls)}, [require("node:path").basename(process.argv[1]), ...process.argv.slice(2), process.env.TALOS_GPU_REAL_NODE ?? "not asked for"].join(" ") + "\\n");
 process.exit(${status});`;
-  const goOn = `const [, ...args] = process.argv.slice(2);
+  const passOn = `const [, ...args] = process.argv.slice(2);
 process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { stdio: "inherit" }).status);`;
-  const run = (npm: number): { status: number | null; called: string[] } => {
+  const runJob = (npmStatus: number): { status: number | null; commands: string[] } => {
     fs.rmSync(calls, { force: true });
-    standIn(tools, "sudo", goOn);
-    standIn(tools, "npm", recorded(npm));
-    standIn(tools, "npx", recorded(0));
+    writeProgram(tools, "sudo", passOn);
+    writeProgram(tools, "npm", recordCall(npmStatus));
+    writeProgram(tools, "npx", recordCall(0));
     const { status } = runStep(step, { cwd: temp, tools, temp, expressions: {} });
-    return { status, called: fs.readFileSync(calls, "utf8").trim().split("\n") };
+    return { status, commands: fs.readFileSync(calls, "utf8").trim().split("\n") };
   };
   afterAll(() => fs.rmSync(temp, { recursive: true }));
 
   test("builds its tools and runs its tests as root", () => {
-    expect(run(0)).toEqual({
+    expect(runJob(0)).toEqual({
       status: 0,
-      called: [
+      commands: [
         "npm run --silent tools -- --node --look 1",
         "npx jest --ci lab/tests/real-node tests/e2e/stacks.test.ts tests/e2e/in-use.test.ts 1",
       ],
@@ -241,12 +245,15 @@ process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { s
   });
 
   test("fails if the runner cannot have a real node, instead of skipping the tests", () => {
-    expect(run(1)).toEqual({ status: 1, called: ["npm run --silent tools -- --node --look 1"] });
+    expect(runJob(1)).toEqual({
+      status: 1,
+      commands: ["npm run --silent tools -- --node --look 1"],
+    });
   });
 });
 
 test("up.yml updates one stack at a time, in the environment that its first job chose", () => {
-  const { concurrency, jobs } = read("up.yml");
+  const { concurrency, jobs } = readWorkflow("up.yml");
   expect(concurrency).toEqual({ group: "up", "cancel-in-progress": false });
   expect(jobs["up"]).toMatchObject({
     strategy: { "max-parallel": 1 },

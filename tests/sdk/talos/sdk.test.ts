@@ -6,15 +6,13 @@ import * as talos from "@pulumiverse/talos";
 import * as ts from "typescript";
 import packageJson from "../../../sdk/talos/package.json";
 import { isSecret } from "../../support/graph";
-import published from "./facts.json";
+import publishedFacts from "./facts.json";
 
 // facts.json contains the published package: its schema (tokens, names, required and secret fields) and its
 // TypeScript types. Write-only arguments, whose names end in Wo, are left out, since this SDK has none.
-
-// But for write-only arguments, whose names end in Wo: nothing here has any.
-const facts = JSON.parse(JSON.stringify(published), (_, value: unknown) =>
+const facts = JSON.parse(JSON.stringify(publishedFacts), (_, value: unknown) =>
   Array.isArray(value) ? value.filter((name) => !String(name).endsWith("Wo")) : value,
-) as typeof published;
+) as typeof publishedFacts;
 
 const sdk = join(__dirname, "../../../sdk/talos");
 
@@ -37,7 +35,7 @@ const functions: Record<string, (args: any) => pulumi.Output<unknown>> = {
   "talos:machine/getConfiguration:getConfiguration": talos.machine.getConfigurationOutput,
 };
 
-interface Seen {
+interface Registration {
   type: string;
   inputs: Record<string, any>;
   secrets: string[];
@@ -47,8 +45,8 @@ interface Seen {
 
 /** A monitor that records registrations and calls. */
 class Recorder extends MockMonitor {
-  public readonly registered: Seen[] = [];
-  public readonly invoked: {
+  public readonly registrations: Registration[] = [];
+  public readonly calls: {
     token: string;
     args: Record<string, unknown>;
     version: string;
@@ -56,7 +54,7 @@ class Recorder extends MockMonitor {
   }[] = [];
 
   public override async registerResource(request: any, callback: any): Promise<void> {
-    this.registered.push({
+    this.registrations.push({
       type: request.getType(),
       inputs: request.getObject()?.toJavaScript() ?? {},
       secrets: request.getAdditionalsecretoutputsList(),
@@ -67,7 +65,7 @@ class Recorder extends MockMonitor {
   }
 
   public override async invoke(request: any, callback: any): Promise<void> {
-    this.invoked.push({
+    this.calls.push({
       token: request.getTok(),
       args: request.getArgs()?.toJavaScript() ?? {},
       version: request.getVersion(),
@@ -78,7 +76,7 @@ class Recorder extends MockMonitor {
 }
 
 /** Runs a program with a recorder. */
-async function recorded(program: () => void | Promise<void>): Promise<Recorder> {
+async function runRecorded(program: () => void | Promise<void>): Promise<Recorder> {
   const recorder = new Recorder({
     newResource: ({ inputs, id, name }) => ({ id: id || `${name}-id`, state: inputs }),
     call: ({ inputs }) => inputs,
@@ -93,7 +91,7 @@ async function recorded(program: () => void | Promise<void>): Promise<Recorder> 
   return recorder;
 }
 
-const filled = (names: readonly string[]): Record<string, string> =>
+const withPlaceholders = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, `<${name}>`]));
 
 test("the stand-in has the published package's name, version and plugin", () => {
@@ -121,17 +119,17 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
 
   test("registers with the token, inputs, secrets and plugin of the published class", async () => {
     let resource: pulumi.CustomResource | undefined;
-    const recorder = await recorded(() => {
-      resource = new construct("it", filled([...fact.inputs, "unheardOf"]));
+    const recorder = await runRecorded(() => {
+      resource = new construct("it", withPlaceholders([...fact.inputs, "unheardOf"]));
     });
-    const [seen] = recorder.registered.filter(({ type }) => type === token);
-    expect(seen).toMatchObject({
+    const [registration] = recorder.registrations.filter(({ type }) => type === token);
+    expect(registration).toMatchObject({
       secrets: fact.secrets,
       version: packageJson.version,
       url: packageJson.pulumi.server,
     });
-    expect(Object.keys(seen!.inputs).sort()).toEqual(fact.inputs);
-    const secretInputs = fact.inputs.filter((name) => isSecret(seen!.inputs[name]));
+    expect(Object.keys(registration!.inputs).sort()).toEqual(fact.inputs);
+    const secretInputs = fact.inputs.filter((name) => isSecret(registration!.inputs[name]));
     // The published class marks these as secret even if the caller forgets it.
     expect(secretInputs).toEqual(fact.inputs.filter((name) => fact.secrets!.includes(name)));
     const outputs = Object.keys(resource!).filter((key) =>
@@ -143,10 +141,13 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
 
 describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
   test("calls the plugin with the token and arguments of the published function", async () => {
-    const recorder = await recorded(
-      () => new Promise((resolve) => functions[token]!(filled(fact.inputs)).apply(() => resolve())),
+    const recorder = await runRecorded(
+      () =>
+        new Promise((resolve) =>
+          functions[token]!(withPlaceholders(fact.inputs)).apply(() => resolve()),
+        ),
     );
-    const [call] = recorder.invoked;
+    const [call] = recorder.calls;
     expect(call).toMatchObject({
       token,
       version: packageJson.version,
@@ -160,20 +161,20 @@ describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
  * Members of the interfaces in a file, `namespace.Interface` -> member (with `?` if optional) -> type in the
  * file's notation.
  */
-function interfaces(file: string): Record<string, Record<string, string>> {
+function interfacesIn(file: string): Record<string, Record<string, string>> {
   const source = ts.createSourceFile(
     file,
     readFileSync(join(sdk, file), "utf8"),
     ts.ScriptTarget.ES2022,
     true,
   );
-  const found: Record<string, Record<string, string>> = {};
+  const interfaces: Record<string, Record<string, string>> = {};
   const visit = (node: ts.Node, prefix: string): void => {
     if (ts.isModuleDeclaration(node) && node.body) {
       node.body.forEachChild((child) => visit(child, `${node.name.getText()}.`));
     } else if (ts.isInterfaceDeclaration(node)) {
       const members = node.members.filter(ts.isPropertySignature);
-      found[prefix + node.name.text] = Object.fromEntries(
+      interfaces[prefix + node.name.text] = Object.fromEntries(
         members.map((member) => [
           member.name.getText() + (member.questionToken ? "?" : ""),
           member.type!.getText().replace(/\s+/g, " "),
@@ -182,32 +183,34 @@ function interfaces(file: string): Record<string, Record<string, string>> {
     }
   };
   source.forEachChild((node) => visit(node, ""));
-  return found;
+  return interfaces;
 }
 
 test.each(["input", "output"] as const)("types.%s equal the published package's types", (side) => {
-  const here = interfaces(`types/${side}.ts`);
-  const types: Record<string, object> = facts.types[side];
-  expect(Object.keys(here)).toContain("machine.ClientConfiguration");
-  expect(here).toEqual(Object.fromEntries(Object.keys(here).map((name) => [name, types[name]])));
+  const sdkTypes = interfacesIn(`types/${side}.ts`);
+  const publishedTypes: Record<string, object> = facts.types[side];
+  expect(Object.keys(sdkTypes)).toContain("machine.ClientConfiguration");
+  expect(sdkTypes).toEqual(
+    Object.fromEntries(Object.keys(sdkTypes).map((name) => [name, publishedTypes[name]])),
+  );
 });
 
 test.each(Object.entries({ ...facts.resources, ...facts.functions }))(
   "the argument and result interfaces of %s equal the published ones",
   (token, fact) => {
     const [, module = "", name = ""] = /^talos:(.*):(.*)$/.exec(token) ?? [];
-    const found = interfaces(`${module.replace("imageFactory", "imagefactory")}.ts`);
+    const sdkInterfaces = interfacesIn(`${module.replace("imageFactory", "imagefactory")}.ts`);
     const base = name[0]!.toUpperCase() + name.slice(1);
-    const members = (all: string[], required: string[]): string[] =>
-      all.map((x) => (required.includes(x) ? x : `${x}?`));
+    const memberNames = (names: string[], required: string[]): string[] =>
+      names.map((member) => (required.includes(member) ? member : `${member}?`));
     const isFunction = token in facts.functions;
-    const taken = isFunction ? `${base}OutputArgs` : `${base}Args`;
-    expect(Object.keys(found[taken]!).sort()).toEqual(
-      members(fact.inputs, fact.requiredInputs).sort(),
+    const argsInterface = isFunction ? `${base}OutputArgs` : `${base}Args`;
+    expect(Object.keys(sdkInterfaces[argsInterface]!).sort()).toEqual(
+      memberNames(fact.inputs, fact.requiredInputs).sort(),
     );
-    const given = found[`${base}Result`];
-    expect(given && Object.keys(given).sort()).toEqual(
-      isFunction ? members(fact.outputs, fact.requiredOutputs).sort() : undefined,
+    const resultInterface = sdkInterfaces[`${base}Result`];
+    expect(resultInterface && Object.keys(resultInterface).sort()).toEqual(
+      isFunction ? memberNames(fact.outputs, fact.requiredOutputs).sort() : undefined,
     );
   },
 );
