@@ -35,6 +35,6 @@ test.each([
     now,
   ],
   ["that are not YAML", "a: [", "\t", now],
-])("certificateFindings reports nothing about credentials %s", (_, talos, kube, at) => {
-  expect(certificateFindings(talos, kube, at)).toEqual([]);
+])("certificateFindings reports nothing about credentials %s", (_, talos, kube, time) => {
+  expect(certificateFindings(talos, kube, time)).toEqual([]);
 });

@@ -7,21 +7,26 @@ import * as path from "node:path";
 import { KubernetesApi, type Kubeconfig } from "../../components/clients/kubernetes/api";
 import { answerProblem, connectionProblem } from "../../components/clients/kubernetes/error";
 
-const withCode = (message: string, code?: string): Error =>
+const errorWithCode = (message: string, code?: string): Error =>
   Object.assign(new Error(message), { code });
 
 test.each([
   [
     "a refused connection",
     "unreachable",
-    withCode("connect ECONNREFUSED", "ECONNREFUSED"),
+    errorWithCode("connect ECONNREFUSED", "ECONNREFUSED"),
     /no program listens there/,
   ],
-  ["an unknown host name", "unreachable", withCode("getaddrinfo", "ENOTFOUND"), /cannot be found/],
+  [
+    "an unknown host name",
+    "unreachable",
+    errorWithCode("getaddrinfo", "ENOTFOUND"),
+    /cannot be found/,
+  ],
   [
     "a reset connection",
     "unreachable",
-    withCode("socket hang up", "ECONNRESET"),
+    errorWithCode("socket hang up", "ECONNRESET"),
     /resets the connection/,
   ],
   [
@@ -33,19 +38,19 @@ test.each([
   [
     "a certificate of an unknown authority",
     "refused",
-    withCode("self-signed", "DEPTH_ZERO_SELF_SIGNED_CERT"),
+    errorWithCode("self-signed", "DEPTH_ZERO_SELF_SIGNED_CERT"),
     /another cluster/,
   ],
-  ["any other error", "refused", withCode("the answer is too long"), /the answer is too long/],
-])("%s counts as %s", (_, problem, error, words) => {
-  const made = connectionProblem("node gpu-1", "https://api.home:6443", error, 30_000, []);
-  expect(made.problem).toBe(problem);
-  expect(made.message).toMatch(words);
+  ["any other error", "refused", errorWithCode("the answer is too long"), /the answer is too long/],
+])("%s counts as %s", (_, problem, cause, expectedMessage) => {
+  const error = connectionProblem("node gpu-1", "https://api.home:6443", cause, 30_000, []);
+  expect(error.problem).toBe(problem);
+  expect(error.message).toMatch(expectedMessage);
 });
 
 /** The pause that an answer with status 429 requests. */
-const pauseOf = (headers: http.IncomingHttpHeaders, more: object = {}): number | undefined => {
-  const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
+const pauseOf = (headers: http.IncomingHttpHeaders, fields: object = {}): number | undefined => {
+  const body = JSON.stringify({ kind: "Status", message: "too many requests", ...fields });
   return answerProblem("nodes", "https://api.home", { status: 429, headers, body }, []).retryAfter;
 };
 
@@ -55,7 +60,8 @@ test.each([
   ["in the answer's details", 3_000, {}, { details: { retryAfterSeconds: 3 } }],
 ])(
   "a pause that the server sets %s is read as %d ms",
-  (_, pause, headers: http.IncomingHttpHeaders, more) => expect(pauseOf(headers, more)).toBe(pause),
+  (_, pause, headers: http.IncomingHttpHeaders, fields) =>
+    expect(pauseOf(headers, fields)).toBe(pause),
 );
 
 test("a missing retry-after, or one that is no time, gives no pause", () => {
@@ -84,26 +90,26 @@ test("a pause in the web page of a busy proxy is read", () => {
   expect(answerProblem("nodes", "https://api.home", answer, []).retryAfter).toBe(5_000);
 });
 
-const config = (more: Partial<Kubeconfig> = {}, server = "https://api.home"): Kubeconfig => ({
+const config = (fields: Partial<Kubeconfig> = {}, server = "https://api.home"): Kubeconfig => ({
   getCurrentCluster: () => ({ name: "home", server, skipTLSVerify: false }),
   getCurrentContext: () => "home",
   getCurrentUser: () => ({ name: "me" }),
   applyToHTTPSOptions: () => Promise.resolve(),
-  ...more,
+  ...fields,
 });
 
 /** Gives the agent of each request, if the kubeconfig makes a new agent every time. */
-function connections(agent: () => https.Agent): () => Promise<https.Agent> {
+function createAgentReader(createAgent: () => https.Agent): () => Promise<https.Agent> {
   const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
-    void Object.assign(options, { agent: agent() });
+    void Object.assign(options, { agent: createAgent() });
   const api = new KubernetesApi(config({ applyToHTTPSOptions }));
   return async () => (await api["options"]("anything")).agent as https.Agent;
 }
 
 test("requests share an agent that closes idle connections, but not with another certificate", async () => {
   const certificates = ["one", "one", "two", "two"];
-  const next = connections(() => new https.Agent({ cert: certificates.shift()! }));
-  const agents = [await next(), await next(), await next(), await next()];
+  const nextAgent = createAgentReader(() => new https.Agent({ cert: certificates.shift()! }));
+  const agents = [await nextAgent(), await nextAgent(), await nextAgent(), await nextAgent()];
   expect(agents[0]!.options).toMatchObject({ cert: "one", keepAlive: true, timeout: 5_000 });
   expect(agents.map((agent) => agents.indexOf(agent))).toEqual([0, 0, 2, 2]);
 });
@@ -111,23 +117,23 @@ test("requests share an agent that closes idle connections, but not with another
 test("the agent of a proxy is kept", async () => {
   class Proxy extends https.Agent {}
   const proxy = new Proxy();
-  expect(await connections(() => proxy)()).toBe(proxy);
+  expect(await createAgentReader(() => proxy)()).toBe(proxy);
 });
 
 test("the credential plugin runs once, and again after its credential has expired", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugin-"));
-  const gives = (token: string, end: number): string =>
-    `echo '${JSON.stringify({ status: { token, expirationTimestamp: new Date(end).toISOString() } })}'`;
+  const printCredential = (token: string, expiry: number): string =>
+    `echo '${JSON.stringify({ status: { token, expirationTimestamp: new Date(expiry).toISOString() } })}'`;
   const plugin = path.join(folder, "plugin");
-  const text = `if [ -e "$0.ran" ]; then ${gives("two", Date.now() + 600_000)}; else touch "$0.ran"; ${gives("one", 0)}; fi`;
-  fs.writeFileSync(plugin, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const script = `if [ -e "$0.ran" ]; then ${printCredential("two", Date.now() + 600_000)}; else touch "$0.ran"; ${printCredential("one", 0)}; fi`;
+  fs.writeFileSync(plugin, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const user: { name: string; exec: object; token?: string } = {
     name: "me",
     exec: { command: plugin },
   };
   const api = new KubernetesApi(config({ getCurrentUser: () => user }));
   const tokens: (string | undefined)[] = [];
-  for (let asked = 0; asked < 3; asked++) {
+  for (let requestIndex = 0; requestIndex < 3; requestIndex++) {
     await api["options"]("anything");
     tokens.push(user.token);
   }
@@ -138,13 +144,14 @@ test("the credential plugin runs once, and again after its credential has expire
 test.each([
   ["is renewed once for all requests that were refused", ["old", "new"], 2, ["done", "done"]],
   ["that is refused again is reported", ["old", "old"], 2, [/401/, /401/]],
-])("a plugin's credential %s", async (_, given, runs, ends) => {
+])("a plugin's credential %s", async (_, tokens, expectedRuns, expectedAnswers) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-refused-"));
   const plugin = path.join(folder, "plugin");
-  const says = (token: string): string => `echo '${JSON.stringify({ status: { token } })}'`;
-  const [first, then] = given as [string, string];
-  const text = `echo run >> "$0.runs"; if [ -e "$0.ran" ]; then ${says(then)}; else touch "$0.ran"; ${says(first)}; fi`;
-  fs.writeFileSync(plugin, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const printCredential = (token: string): string =>
+    `echo '${JSON.stringify({ status: { token } })}'`;
+  const [firstToken, secondToken] = tokens as [string, string];
+  const script = `echo run >> "$0.runs"; if [ -e "$0.ran" ]; then ${printCredential(secondToken)}; else touch "$0.ran"; ${printCredential(firstToken)}; fi`;
+  fs.writeFileSync(plugin, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const user: { name: string; exec: object; token?: string } = {
     name: "me",
     exec: { command: plugin },
@@ -162,16 +169,16 @@ test.each([
   const api = new KubernetesApi(
     config({ getCurrentUser: () => user, applyToHTTPSOptions }, address),
   );
-  const asked = ["/a", "/b"].map((url) =>
+  const requests = ["/a", "/b"].map((url) =>
     api.ask<string>("a", url).catch((error: Error) => error.message),
   );
-  const answers = await Promise.all(asked);
-  const ran = fs.readFileSync(`${plugin}.runs`, "utf8").trim().split("\n").length;
+  const answers = await Promise.all(requests);
+  const runCount = fs.readFileSync(`${plugin}.runs`, "utf8").trim().split("\n").length;
   server.closeAllConnections();
   server.close();
   fs.rmSync(folder, { recursive: true });
-  expect(ran).toBe(runs);
-  answers.forEach((answer, index) => expect(answer).toMatch(ends[index]!));
+  expect(runCount).toBe(expectedRuns);
+  answers.forEach((answer, index) => expect(answer).toMatch(expectedAnswers[index]!));
 });
 
 describe("a token file", () => {
@@ -179,34 +186,34 @@ describe("a token file", () => {
   const tokenFile = path.join(folder, "token");
   afterAll(() => fs.rmSync(folder, { recursive: true }));
   afterEach(() => void jest.restoreAllMocks());
-  const write = (token: string): void => fs.writeFileSync(tokenFile, `${token}\n`);
+  const writeToken = (token: string): void => fs.writeFileSync(tokenFile, `${token}\n`);
 
   test("is read again each minute, and its last token is kept if the file disappears", async () => {
-    write("one");
+    writeToken("one");
     const user: { name: string; tokenFile: string; token?: string } = { name: "me", tokenFile };
     const api = new KubernetesApi(config({ getCurrentUser: () => user }));
-    const start = Date.now();
-    const after = async (seconds: number): Promise<string | undefined> => {
-      jest.spyOn(Date, "now").mockReturnValue(start + seconds * 1_000);
+    const startTime = Date.now();
+    const tokenAfter = async (seconds: number): Promise<string | undefined> => {
+      jest.spyOn(Date, "now").mockReturnValue(startTime + seconds * 1_000);
       await api["options"]("anything");
       return user.token;
     };
-    expect(await after(0)).toBe("one");
-    write("two");
-    expect(await after(30)).toBe("one");
-    expect(await after(60)).toBe("two");
+    expect(await tokenAfter(0)).toBe("one");
+    writeToken("two");
+    expect(await tokenAfter(30)).toBe("one");
+    expect(await tokenAfter(60)).toBe("two");
     fs.rmSync(tokenFile);
-    expect(await after(120)).toBe("two");
+    expect(await tokenAfter(120)).toBe("two");
   });
 
   test("is read again if its token is refused, and the request is repeated", async () => {
-    write("old");
+    writeToken("old");
     const user: { name: string; tokenFile: string; token?: string } = { name: "me", tokenFile };
     const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
       void Object.assign(options, { headers: { authorization: `Bearer ${user.token}` } });
     const server = http.createServer((request, response) => {
       const isNew = request.headers.authorization === "Bearer new";
-      write("new"); // the kubelet rotates the token
+      writeToken("new"); // the kubelet rotates the token
       response
         .writeHead(isNew ? 200 : 401)
         .end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));
@@ -230,8 +237,8 @@ test.each([
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-exec-info-"));
   const [plugin, caFile] = [path.join(folder, "plugin"), path.join(folder, "ca.crt")];
   fs.writeFileSync(caFile, "PEM");
-  const says = `printenv KUBERNETES_EXEC_INFO > "$0.info"; echo '{"status":{"token":"t"}}'`;
-  fs.writeFileSync(plugin, `#!/bin/sh\n${says}\n`, { mode: 0o755 });
+  const script = `printenv KUBERNETES_EXEC_INFO > "$0.info"; echo '{"status":{"token":"t"}}'`;
+  fs.writeFileSync(plugin, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const cluster = {
     name: "home",
     server: "https://api.home",
@@ -247,14 +254,14 @@ test.each([
   const info = JSON.parse(fs.readFileSync(`${plugin}.info`, "utf8")) as { spec: object };
   fs.rmSync(folder, { recursive: true });
   // client.authentication.k8s.io/v1, ExecCredentialSpec and Cluster.
-  const told = {
+  const expectedCluster = {
     server: "https://api.home",
     "tls-server-name": "api",
     "certificate-authority-data": Buffer.from("PEM").toString("base64"),
     config: { audience: "home" },
   };
   expect(info.spec).toEqual(
-    provideClusterInfo ? { cluster: told, interactive: false } : { interactive: false },
+    provideClusterInfo ? { cluster: expectedCluster, interactive: false } : { interactive: false },
   );
 });
 

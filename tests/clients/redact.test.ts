@@ -3,9 +3,9 @@ import { ordinaryLines } from "../support/ordinary-lines";
 import { secretLines } from "../support/secret-lines";
 
 test.each(secretLines)("redact hides the secret in an example of: %s", (_, line, ...secrets) => {
-  const shown = redact(line);
-  for (const secret of secrets) expect(shown).not.toContain(secret);
-  expect(shown).toContain("[redacted]");
+  const redactedLine = redact(line);
+  for (const secret of secrets) expect(redactedLine).not.toContain(secret);
+  expect(redactedLine).toContain("[redacted]");
 });
 
 test("this file has at least 80 lines with secrets and 100 ordinary lines", () => {

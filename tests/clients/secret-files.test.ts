@@ -11,19 +11,19 @@ test("secretValues returns the credentials of every YAML document", () => {
 
 test("files of a killed run are removed, but those of another container only after a week", () => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-test-"));
-  const own = new SecretFiles(root);
-  const [ours] = fs.readdirSync(root);
-  const [, , namespace] = /^(talos-gpu-\d+)-(\d+)-/.exec(ours!)!;
-  const gone = 2 ** 22 + 1; // larger than any process id of Linux
-  const left = [
-    `talos-gpu-${gone}-${namespace}-dead`,
-    `talos-gpu-${gone}-1-elsewhere`,
-    `talos-gpu-${gone}-1-old`,
+  const secretFiles = new SecretFiles(root);
+  const [ownFolder] = fs.readdirSync(root);
+  const [, , namespace] = /^(talos-gpu-\d+)-(\d+)-/.exec(ownFolder!)!;
+  const unusedPid = 2 ** 22 + 1; // larger than any process id of Linux
+  const leftFolders = [
+    `talos-gpu-${unusedPid}-${namespace}-dead`,
+    `talos-gpu-${unusedPid}-1-elsewhere`,
+    `talos-gpu-${unusedPid}-1-old`,
   ];
-  for (const name of left) fs.mkdirSync(path.join(root, name));
-  fs.utimesSync(path.join(root, left[2]!), 0, 0);
+  for (const name of leftFolders) fs.mkdirSync(path.join(root, name));
+  fs.utimesSync(path.join(root, leftFolders[2]!), 0, 0);
   new SecretFiles(root).close();
-  expect(fs.readdirSync(root).sort()).toEqual([ours, left[1]].sort());
-  own.close();
+  expect(fs.readdirSync(root).sort()).toEqual([ownFolder, leftFolders[1]].sort());
+  secretFiles.close();
   fs.rmSync(root, { recursive: true });
 });

@@ -3,7 +3,7 @@ import { cardsOf } from "../../cli/discover/cards";
 import { toldCards } from "../../components/clients/kubernetes/told-cards";
 import { cardMemory } from "../../components/diagnosis/differences/card-memory";
 
-const labelled = (product: string, memory: string) => ({
+const nodeWithLabels = (product: string, memory: string) => ({
   metadata: {
     name: "gpu-1",
     labels: { "nvidia.com/gpu.product": product, "nvidia.com/gpu.memory": memory },
@@ -31,24 +31,28 @@ const slice = (nodeName: string, type = "gpu"): V1ResourceSlice => ({
 const card4060Ti = { vendor_id: "0x10de", class_id: "0x03", product_id: "0x2803" };
 
 test.each([
-  ["the labels of GPU Feature Discovery", labelled("NVIDIA-GeForce-RTX-4060-Ti", "16380"), []],
-  ["the labels of shared cards", labelled("NVIDIA-GeForce-RTX-4060-Ti-SHARED", "16380"), []],
+  [
+    "the labels of GPU Feature Discovery",
+    nodeWithLabels("NVIDIA-GeForce-RTX-4060-Ti", "16380"),
+    [],
+  ],
+  ["the labels of shared cards", nodeWithLabels("NVIDIA-GeForce-RTX-4060-Ti-SHARED", "16380"), []],
   [
     "the ResourceSlices of the DRA driver",
     { metadata: { name: "gpu-1" } },
     [slice("gpu-1"), slice("gpu-2"), slice("gpu-1", "mig")],
   ],
 ])("a card's memory is read from %s, and discover writes it", (_, node, slices) => {
-  const told = toldCards(node, slices);
-  expect(told).toEqual([{ product: expect.stringContaining("4060") as string, memoryMiB: 16380 }]);
-  expect(cardsOf([card4060Ti], told)).toEqual({
+  const cards = toldCards(node, slices);
+  expect(cards).toEqual([{ product: expect.stringContaining("4060") as string, memoryMiB: 16380 }]);
+  expect(cardsOf([card4060Ti], cards)).toEqual({
     gpus: [{ model: "RTX 4060 Ti", memory: "16380Mi" }],
     notes: [],
   });
 });
 
 test("a card's memory is not derived from a MIG slice", () => {
-  expect(toldCards(labelled("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "4864"), [])).toEqual([]);
+  expect(toldCards(nodeWithLabels("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "4864"), [])).toEqual([]);
   expect(toldCards({ metadata: { name: "gpu-1" } }, [])).toEqual([]);
 });
 
@@ -60,14 +64,14 @@ test("discover requests an unknown memory only of a card that exists with severa
 
 test("the doctor reports only a card whose memory differs from the plan", () => {
   const cards = [{ product: "NVIDIA-GeForce-RTX-4060-Ti", memoryMiB: 8188 }];
-  const planned = (memory?: string) => [
+  const plannedCards = (memory?: string) => [
     { model: "RTX 4060 Ti", ...(memory === undefined ? {} : { memory }) },
   ];
-  expect(cardMemory(planned("16Gi"), { cards })).toEqual([
+  expect(cardMemory(plannedCards("16Gi"), { cards })).toEqual([
     expect.stringContaining("its RTX 4060 Ti has 8188Mi of memory, the plan says 16380Mi"),
   ]);
-  expect(cardMemory(planned("8Gi"), { cards })).toEqual([]);
-  expect(cardMemory(planned(), { cards })).toEqual([]);
+  expect(cardMemory(plannedCards("8Gi"), { cards })).toEqual([]);
+  expect(cardMemory(plannedCards(), { cards })).toEqual([]);
   expect(cardMemory([{ model: "RTX 3090" }], { cards })).toEqual([]);
-  expect(cardMemory(planned("16Gi"), { cards: [] })).toEqual([]);
+  expect(cardMemory(plannedCards("16Gi"), { cards: [] })).toEqual([]);
 });

@@ -22,7 +22,7 @@ const cluster = (server: string, ca: string) => ({
 const kubeconfig = (clusters: Record<string, object>, current = Object.keys(clusters)[0]): string =>
   stringify({
     "current-context": current,
-    clusters: Object.entries(clusters).map(([name, one]) => ({ name, cluster: one })),
+    clusters: Object.entries(clusters).map(([name, cluster]) => ({ name, cluster })),
     contexts: Object.keys(clusters).map((name) => ({
       name,
       context: { cluster: name, user: "me" },
@@ -31,57 +31,57 @@ const kubeconfig = (clusters: Record<string, object>, current = Object.keys(clus
 const HOME = cluster("https://192.0.2.1:6443", "home");
 const VIP = cluster("https://home.example:6443", "home");
 const WORK = cluster("https://198.51.100.1:6443", "work");
-const stacks = kubeconfig({ home: HOME });
+const stackKubeconfig = kubeconfig({ home: HOME });
 
 const file = (name: string, text: string): string => {
   fs.writeFileSync(path.join(folder, name), text);
   return path.join(folder, name);
 };
-const by = (KUBECONFIG?: string, config: Partial<Record<string, string>> = {}): Ambient => ({
+const ambientOf = (KUBECONFIG?: string, config: Partial<Record<string, string>> = {}): Ambient => ({
   config: (key) => config[key],
   environment: KUBECONFIG === undefined ? {} : { KUBECONFIG },
   home: folder,
 });
 
 test.each<[string, Ambient]>([
-  ["the shell's kubeconfig of the same cluster", by(file("home", stacks))],
-  ["another URL of the same cluster", by(file("vip", kubeconfig({ vip: VIP })))],
+  ["the shell's kubeconfig of the same cluster", ambientOf(file("home", stackKubeconfig))],
+  ["another URL of the same cluster", ambientOf(file("vip", kubeconfig({ vip: VIP })))],
   [
     "the path of a kubeconfig of the same cluster in its configuration",
-    by(undefined, { kubeconfig: file("home", stacks) }),
+    ambientOf(undefined, { kubeconfig: file("home", stackKubeconfig) }),
   ],
 ])("a default Kubernetes provider with %s gets no warning", (_, ambient) =>
-  expect(providerWarning(stacks, ambient)).toBeUndefined(),
+  expect(providerWarning(stackKubeconfig, ambient)).toBeUndefined(),
 );
 
 test.each<[string, Ambient, RegExp]>([
-  ["no kubeconfig", by(), /uses no cluster that this program can find/],
+  ["no kubeconfig", ambientOf(), /uses no cluster that this program can find/],
   [
     "the shell's kubeconfig of another cluster",
-    by(file("work", kubeconfig({ work: WORK }))),
+    ambientOf(file("work", kubeconfig({ work: WORK }))),
     /uses https:\/\/198\.51\.100\.1:6443; .* in https:\/\/192/,
   ],
   [
     "another cluster in its configuration, despite the shell's kubeconfig",
-    by(file("home", stacks), { kubeconfig: kubeconfig({ work: WORK }) }),
+    ambientOf(file("home", stackKubeconfig), { kubeconfig: kubeconfig({ work: WORK }) }),
     /198/,
   ],
   [
     "another context in its configuration",
-    by(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
+    ambientOf(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
     /198/,
   ],
   [
     "a file that is no kubeconfig",
-    by(file("none", "a: [")),
+    ambientOf(file("none", "a: [")),
     /no cluster that this program can find/,
   ],
 ])("a default Kubernetes provider with %s gets a warning", (_, ambient, warning) =>
-  expect(providerWarning(stacks, ambient)).toMatch(warning),
+  expect(providerWarning(stackKubeconfig, ambient)).toMatch(warning),
 );
 
 test("a default Kubernetes provider gets a warning if the program itself creates the cluster", () => {
-  expect(providerWarning(undefined, by(file("home", stacks)))).toMatch(
+  expect(providerWarning(undefined, ambientOf(file("home", stackKubeconfig)))).toMatch(
     /^providers: .*; .*; pass a provider/,
   );
 });
@@ -89,7 +89,7 @@ test("a default Kubernetes provider gets a warning if the program itself creates
 test.each([
   ["no Kubernetes provider", true, false],
   ["a Kubernetes provider", false, true],
-])("a GpuCluster with %s in its options prints a warning: %s", async (_, warned, has) => {
+])("a GpuCluster with %s in its options prints a warning: %s", async (_, isWarned, hasProvider) => {
   const lines: string[] = [];
   const warn = jest
     .spyOn(pulumi.log, "warn")
@@ -101,15 +101,19 @@ test.each([
     () =>
       new GpuCluster(
         "lab",
-        clusterArgs("rtx5070ti", { kubeconfig: stacks }),
-        has
-          ? { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig: stacks }) } }
+        clusterArgs("rtx5070ti", { kubeconfig: stackKubeconfig }),
+        hasProvider
+          ? {
+              providers: {
+                kubernetes: new k8s.Provider("kubernetes", { kubeconfig: stackKubeconfig }),
+              },
+            }
           : {},
       ),
     { ...providerAnswers, preview: true },
   );
-  for (const one of [warn, info]) one.mockRestore();
+  for (const spy of [warn, info]) spy.mockRestore();
   expect(error).toBeUndefined();
-  expect(lines.some((line) => line.startsWith("providers: "))).toBe(warned);
+  expect(lines.some((line) => line.startsWith("providers: "))).toBe(isWarned);
   expect(lines).toContain("Talos provider: 0.8.1, of @pulumiverse/talos");
 });

@@ -44,26 +44,25 @@ describe("order", () => {
     ],
   ])(
     "%s: if its kind changes, the GPU provider is replaced before any machine changes",
-    async (...expected) => {
-      const [stack, offer, does] = expected;
+    async (stack, expectedTypes, expectedCommand) => {
       const run = await registerCluster(clusterArgs(stack));
       const exposure = findResource(run, resourceTypes.program, "-exposure");
       expect(exposure).toMatchObject({
         deleteBeforeReplace: true,
         inputs: { triggers: ["legacy", expect.any(String)] },
       });
-      expect(exposure.inputs["create"] ?? "").toMatch(does);
+      expect(exposure.inputs["create"] ?? "").toMatch(expectedCommand);
       const { create, stdin = "{}" } = exposure.inputs;
       expect(JSON.parse(stdin).mark?.ours).toBe(create && "talos-gpu/test/");
       expect(exposure.inputs["addPreviousOutputInEnv"]).toBe(create && false);
-      const replaced = run.resources.filter(({ replaceWith }) =>
+      const replacedResources = run.resources.filter(({ replaceWith }) =>
         replaceWith.includes(exposure.urn),
       );
-      expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
-      const asked = findResource(run, resourceTypes.program, "lab-preflight");
-      expectDependsOn(run, exposure, asked);
+      expect(replacedResources.map(({ type }) => type).sort()).toEqual(expectedTypes.sort());
+      const preflight = findResource(run, resourceTypes.program, "lab-preflight");
+      expectDependsOn(run, exposure, preflight);
       for (const program of findResources(run, resourceTypes.program))
-        if (program !== exposure && program !== asked) expectDependsOn(run, program, exposure);
+        if (program !== exposure && program !== preflight) expectDependsOn(run, program, exposure);
     },
   );
 
@@ -111,14 +110,14 @@ describe("order", () => {
       }),
       { preview: true },
     );
-    const made = findResources(run, resourceTypes.namespace).map(
+    const namespaceNames = findResources(run, resourceTypes.namespace).map(
       ({ inputs }) => inputs["metadata"].name as string,
     );
-    expect(made).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));
+    expect(namespaceNames).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));
     expect(
       JSON.parse(findResource(run, resourceTypes.program, "lab-preflight").inputs["stdin"])
         .namespaces,
-    ).toEqual(made.sort());
+    ).toEqual(namespaceNames.sort());
   });
 
   test("the preflight checks every volume of the stack with its name, namespace and storage class", async () => {
@@ -128,7 +127,7 @@ describe("order", () => {
       vllm: { model: "Qwen/Qwen3-0.6B", namespace: "ai" },
     };
     const run = await registerCluster(clusterArgs("aarhus-h100", { workloads }), { preview: true });
-    const made = findResources(run, resourceTypes.claim).map(
+    const expectedVolumes = findResources(run, resourceTypes.claim).map(
       ({ name, inputs: { metadata, spec } }) => ({
         owner: `talos-gpu/test/${name}`,
         name: metadata.name as string,
@@ -136,25 +135,25 @@ describe("order", () => {
         storageClass: spec.storageClassName,
       }),
     );
-    expect(made).toHaveLength(3);
+    expect(expectedVolumes).toHaveLength(3);
     const { volumes } = JSON.parse(
       findResource(run, resourceTypes.program, "lab-preflight").inputs["stdin"],
     );
-    const byName = (one: { name: string }, other: { name: string }): number =>
-      one.name.localeCompare(other.name);
+    const byName = (a: { name: string }, b: { name: string }): number =>
+      a.name.localeCompare(b.name);
     expect(volumes.sort(byName)).toEqual(
-      made
+      expectedVolumes
         .sort(byName)
         .map((volume) => ({ ...volume, field: `workloads.${volume.name.split("-")[0]}` })),
     );
   });
 
   test("the preflight runs again after a change that may reboot a machine, or of the chart's release", async () => {
-    const asked = async (changes: Record<string, unknown> = {}) => {
+    const preflightInputs = async (changes: Record<string, unknown> = {}) => {
       const run = await registerCluster(clusterArgs("aarhus-h100", changes), { preview: true });
       return findResource(run, resourceTypes.program, "lab-preflight").inputs;
     };
-    const { stdin, create, triggers } = await asked();
+    const { stdin, create, triggers } = await preflightInputs();
     expect(create).toMatch(/preflight$/);
     expect(triggers).toBeUndefined();
     expect(JSON.parse(stdin)).toMatchObject({
@@ -168,15 +167,17 @@ describe("order", () => {
     const [[node, machine]] = Object.entries(spec.machines) as [[string, object]];
     expect(
       (
-        await asked({
+        await preflightInputs({
           timeouts: { gate: "3m" },
           machines: { [node]: { ...machine, labels: { a: "b" } } },
         })
       ).stdin,
     ).toBe(stdin);
     const patches = ['machine: {sysctls: {vm.swappiness: "1"}}'];
-    expect((await asked({ machines: { [node]: { ...machine, patches } } })).stdin).not.toBe(stdin);
-    expect((await asked({ devicePlugin: { version: "0.18.2" } })).stdin).not.toBe(stdin);
+    expect(
+      (await preflightInputs({ machines: { [node]: { ...machine, patches } } })).stdin,
+    ).not.toBe(stdin);
+    expect((await preflightInputs({ devicePlugin: { version: "0.18.2" } })).stdin).not.toBe(stdin);
   });
 
   test("every workload depends on the release only through the gate", async () => {
@@ -185,16 +186,16 @@ describe("order", () => {
         workloads: { ollama: {}, pods: { mine: { image: "busybox" } } },
       }),
     );
-    const gate = findResources(run, resourceTypes.job).filter((job) =>
+    const smokeTests = findResources(run, resourceTypes.job).filter((job) =>
       job.name.includes("smoke-test"),
     );
-    expect(gate).toHaveLength(1);
+    expect(smokeTests).toHaveLength(1);
     for (const workload of [
       findResource(run, resourceTypes.deployment),
       findResource(run, resourceTypes.pod),
     ]) {
       expectDependsOn(run, workload, findResource(run, resourceTypes.release));
-      expect(dependencyUrns(run, workload, gate)).not.toContain(
+      expect(dependencyUrns(run, workload, smokeTests)).not.toContain(
         findResource(run, resourceTypes.release).urn,
       );
     }
@@ -215,12 +216,12 @@ describe("order", () => {
         workloads,
       }),
     );
-    const kept = [
+    const earlyResources = [
       ...findResources(run, resourceTypes.namespace).filter(({ name }) => name !== "lab-namespace"),
       ...findResources(run, resourceTypes.claim),
       ...findResources(run, "kubernetes:core/v1:Service"),
     ];
-    expect(kept.map(({ name }) => name).sort()).toEqual([
+    expect(earlyResources.map(({ name }) => name).sort()).toEqual([
       "lab-comfyui-data",
       "lab-comfyui-namespace",
       "lab-comfyui-service",
@@ -233,20 +234,23 @@ describe("order", () => {
       "lab-vllm-cache",
       "lab-vllm-service",
     ]);
-    for (const one of kept) {
+    for (const resource of earlyResources) {
       for (const earlier of ["lab-preflight", "cp1-upgrade", "w1-upgrade"])
-        expectDependsOn(run, one, findResource(run, resourceTypes.program, earlier));
-      const awaited = dependencyUrns(run, one);
+        expectDependsOn(run, resource, findResource(run, resourceTypes.program, earlier));
+      const dependencies = dependencyUrns(run, resource);
       for (const later of [
         findResource(run, resourceTypes.release),
         findResource(run, resourceTypes.program, "lab-gate"),
       ])
-        expect([one.name, awaited.has(later.urn)]).toEqual([one.name, false]);
+        expect({ resource: resource.name, later: dependencies.has(later.urn) }).toEqual({
+          resource: resource.name,
+          later: false,
+        });
     }
     for (const name of ["lab-vllm-cache", "lab-vllm-service"])
       expectDependsOn(
         run,
-        kept.find((one) => one.name === name)!,
+        earlyResources.find((resource) => resource.name === name)!,
         findResource(run, resourceTypes.namespace, "lab-comfyui-namespace"),
       );
   });
@@ -277,7 +281,7 @@ describe("order", () => {
   test("with upgrade.first, the other workers wait until the first ones have passed their gate", async () => {
     const roles = { cp1: "controlplane", w1: "worker", w2: "worker", w3: "worker", w4: "worker" };
     const upgrade = { first: ["w3"], maxParallel: "50%" };
-    const limited = Object.fromEntries(
+    const machinesWithLimits = Object.fromEntries(
       Object.entries(machinesWithRoles(roles)).map(([name, machine]) => [
         name,
         name === "w3" || name === "w1" ? { ...(machine as object), powerLimit: 300 } : machine,
@@ -285,48 +289,48 @@ describe("order", () => {
     );
     const run = await registerCluster(
       clusterArgs("aarhus-h100", {
-        machines: limited,
+        machines: machinesWithLimits,
         upgrade,
         workloads: { ollama: {} },
         monitoring: {},
       }),
     );
-    const of = (name: string): RegisteredResource =>
+    const upgradeOf = (name: string): RegisteredResource =>
       findResource(run, resourceTypes.program, `${name}-upgrade`);
-    const test = (name: string): RegisteredResource =>
+    const smokeTestOf = (name: string): RegisteredResource =>
       findResource(run, resourceTypes.job, namedByPulumi("lab", "gpu-smoke-test", name));
-    const [release, tested] = [
+    const [release, firstGate] = [
       findResource(run, resourceTypes.release),
       findResource(run, resourceTypes.program, "lab-first-gate"),
     ];
     const chain = [
-      of("cp1"),
-      of("w3"),
+      upgradeOf("cp1"),
+      upgradeOf("w3"),
       release,
-      test("w3"),
-      tested,
-      of("w1"),
-      of("w4"),
-      test("w4"),
+      smokeTestOf("w3"),
+      firstGate,
+      upgradeOf("w1"),
+      upgradeOf("w4"),
+      smokeTestOf("w4"),
     ];
     for (const [index, later] of chain.entries())
       for (const earlier of chain.slice(0, index)) expectDependsOn(run, later, earlier);
-    expect(dependencyUrns(run, of("w2"))).not.toContain(of("w1").urn);
+    expect(dependencyUrns(run, upgradeOf("w2"))).not.toContain(upgradeOf("w1").urn);
     const gate = findResource(run, resourceTypes.program, "lab-gate");
-    for (const name of ["w1", "w2", "w3", "w4"]) expectDependsOn(run, gate, test(name));
+    for (const name of ["w1", "w2", "w3", "w4"]) expectDependsOn(run, gate, smokeTestOf(name));
     // A smoke test waits for no other machine, and the other machines wait for the release only through the first
     // gate.
-    expect(dependencyUrns(run, test("w1"))).not.toContain(of("w4").urn);
-    for (const other of ["w1", "w2", "w4"]) {
-      expect(dependencyUrns(run, release)).not.toContain(of(other).urn);
-      expect(dependencyUrns(run, of(other), [tested])).not.toContain(release.urn);
+    expect(dependencyUrns(run, smokeTestOf("w1"))).not.toContain(upgradeOf("w4").urn);
+    for (const otherWorker of ["w1", "w2", "w4"]) {
+      expect(dependencyUrns(run, release)).not.toContain(upgradeOf(otherWorker).urn);
+      expect(dependencyUrns(run, upgradeOf(otherWorker), [firstGate])).not.toContain(release.urn);
       expectDependsOn(
         run,
         findResource(run, "kubernetes:apps/v1:DaemonSet", "power-limit-300w"),
-        of(other),
+        upgradeOf(otherWorker),
       );
     }
-    expect(JSON.parse(tested.inputs.stdin as string)).toMatchObject({
+    expect(JSON.parse(firstGate.inputs.stdin as string)).toMatchObject({
       mustPass: true,
       tests: [{ machine: "w3" }],
     });
@@ -360,16 +364,19 @@ describe("order", () => {
     );
     const release = findResource(run, resourceTypes.release);
     expectDependsOn(run, release, findResource(run, resourceTypes.program, "w1-upgrade"));
-    const late = clusterArgs("aarhus-h100", {
+    const argsWithPlainMachine = clusterArgs("aarhus-h100", {
       machines: {
         ...machinesWithRoles({ w1: "worker" }),
         plain: { address: "192.0.2.9", role: "worker", configuration: "adopted" },
       },
     });
-    const other = await registerCluster({ ...late, upgrade: { maxParallel: 2 } });
-    expect(dependencyUrns(other, findResource(other, resourceTypes.release))).not.toContain(
-      findResource(other, resourceTypes.program, "plain-upgrade").urn,
-    );
+    const runWithPlainMachine = await registerCluster({
+      ...argsWithPlainMachine,
+      upgrade: { maxParallel: 2 },
+    });
+    expect(
+      dependencyUrns(runWithPlainMachine, findResource(runWithPlainMachine, resourceTypes.release)),
+    ).not.toContain(findResource(runWithPlainMachine, resourceTypes.program, "plain-upgrade").urn);
   });
 
   test("release and smoke tests of twenty machines have at most three direct dependencies each", async () => {
@@ -384,9 +391,11 @@ describe("order", () => {
     );
     const jobs = findResources(run, resourceTypes.job);
     expect(jobs).toHaveLength(20);
-    const late = [findResource(run, resourceTypes.release), ...jobs];
+    const releaseAndSmokeTests = [findResource(run, resourceTypes.release), ...jobs];
     expect(
-      late.filter(({ dependencies }) => dependencies.length > 3).map(({ name }) => name),
+      releaseAndSmokeTests
+        .filter(({ dependencies }) => dependencies.length > 3)
+        .map(({ name }) => name),
     ).toEqual([]);
   });
 });

@@ -35,15 +35,17 @@ describe("resources", () => {
       const run = await registerCluster(clusterArgs(stack));
       const [cluster] = findResources(run, resourceTypes.cluster);
       for (const resource of run.resources.filter(
-        (each) => !["pulumi:pulumi:Stack", resourceTypes.cluster].includes(each.type),
+        ({ type }) => !["pulumi:pulumi:Stack", resourceTypes.cluster].includes(type),
       )) {
         // A Job's resource is named after its object, so the name contains the cluster only as a hash.
-        const named = resource.name.startsWith("lab-") || resource.type === resourceTypes.job;
-        expect([resource.name, named]).toEqual([resource.name, true]);
-        expect([resource.name, [...ancestors(run, resource)]]).toEqual([
-          resource.name,
-          expect.arrayContaining([cluster!.urn]),
-        ]);
+        const isNamedAfterCluster =
+          resource.name.startsWith("lab-") || resource.type === resourceTypes.job;
+        const { name } = resource;
+        expect({ name, isNamedAfterCluster }).toEqual({ name, isNamedAfterCluster: true });
+        expect({ name, ancestors: ancestors(run, resource) }).toEqual({
+          name,
+          ancestors: expect.arrayContaining([cluster!.urn]),
+        });
       }
       expect(new Set(run.resources.map((resource) => resource.urn)).size).toBe(
         run.resources.length,
@@ -69,7 +71,7 @@ describe("resources", () => {
 
 describe("outputs", () => {
   test("have the machines' images, and the fields that pods need", async () => {
-    const outputs = await resolved(clusterArgs("rtx5070ti"));
+    const outputs = await resolvedOutputs(clusterArgs("rtx5070ti"));
     expect(outputs).toEqual({
       machines: {
         "k8s-worker4": {
@@ -95,14 +97,14 @@ describe("outputs", () => {
         new core.v1.ConfigMap("user", { data: { runtimeClass: cluster.runtimeClassName } });
       },
     );
-    const user = findResource(run, "kubernetes:core/v1:ConfigMap", "user");
+    const userConfigMap = findResource(run, "kubernetes:core/v1:ConfigMap", "user");
     const jobs = findResources(run, resourceTypes.job);
     expect(jobs).toHaveLength(2);
-    for (const job of jobs) expectDependsOn(run, user, job);
+    for (const job of jobs) expectDependsOn(run, userConfigMap, job);
   });
 
   test("are known at preview for pods, and not yet for machines", async () => {
-    const outputs = await resolved(clusterArgs("rtx5070ti"), { preview: true });
+    const outputs = await resolvedOutputs(clusterArgs("rtx5070ti"), { preview: true });
     expect(outputs).toMatchObject({
       runtimeClassName: "nvidia",
       gpuResourceName: "nvidia.com/gpu",
@@ -141,37 +143,44 @@ describe("a stack with mistakes", () => {
 });
 
 describe("a cluster that the stack bootstraps", () => {
-  const bootstrapped = ["talos:machine/bootstrap:Bootstrap", "talos:cluster/kubeconfig:Kubeconfig"];
-  /** Builds a cluster with these control planes, in maintenance mode. */
-  const made = async (
+  const bootstrapTypes = [
+    "talos:machine/bootstrap:Bootstrap",
+    "talos:cluster/kubeconfig:Kubeconfig",
+  ];
+  /** Registers a cluster with these control planes, in maintenance mode, and returns its bootstrap and kubeconfig. */
+  const registerBootstrapped = async (
     controlPlanes: string[],
     changes: Record<string, unknown> = {},
   ): Promise<RegisteredResource[]> => {
     const { machines } = clusterArgs("modern");
     const { control, ...others } = machines as Record<string, object>;
-    const given = Object.fromEntries(
+    const controlPlaneMachines = Object.fromEntries(
       controlPlanes.map((name, index) => [name, { ...control, address: `192.0.2.${30 + index}` }]),
     );
-    const noneOfThese = {
+    const noCredentials = {
       talosconfig: undefined,
       machineSecrets: undefined,
       kubeconfig: undefined,
     };
     const run = await registerCluster(
-      clusterArgs("modern", { ...noneOfThese, machines: { ...others, ...given }, ...changes }),
+      clusterArgs("modern", {
+        ...noCredentials,
+        machines: { ...others, ...controlPlaneMachines },
+        ...changes,
+      }),
     );
     expect(run.error).toBeUndefined();
-    return bootstrapped.map((type) => findResource(run, type));
+    return bootstrapTypes.map((type) => findResource(run, type));
   };
 
   test.each([
     ["that loses its first control plane", ["cp-2", "cp-3"]],
     ["that gets a control plane before all others", ["alpha", "cp-1", "cp-2", "cp-3"]],
   ])("%s is not bootstrapped a second time", async (_, controlPlanes) => {
-    const before = await made(["cp-1", "cp-2", "cp-3"]);
-    const after = await made(controlPlanes);
-    expect(after.map(({ urn }) => urn)).toEqual(before.map(({ urn }) => urn));
-    expect(after[0]!.ignoreChanges).toEqual(["node", "endpoint", "clientConfiguration"]);
+    const resourcesBefore = await registerBootstrapped(["cp-1", "cp-2", "cp-3"]);
+    const resourcesAfter = await registerBootstrapped(controlPlanes);
+    expect(resourcesAfter.map(({ urn }) => urn)).toEqual(resourcesBefore.map(({ urn }) => urn));
+    expect(resourcesAfter[0]!.ignoreChanges).toEqual(["node", "endpoint", "clientConfiguration"]);
   });
 
   test("has all generated credentials marked as secrets", async () => {
@@ -200,12 +209,10 @@ describe("a cluster that the stack bootstraps", () => {
 
   test("fetches its kubeconfig again if clusterEndpoint changes", async () => {
     const clusterEndpoint = "https://192.0.2.99:6443";
-    const [, before] = await made(["cp-1"]);
-    const [bootstrap, after] = await made(["cp-1"], { clusterEndpoint });
-    expect([before!.replacementTrigger, after!.replacementTrigger]).toEqual([
-      "https://192.0.2.20:6443",
-      clusterEndpoint,
-    ]);
+    const [, kubeconfigBefore] = await registerBootstrapped(["cp-1"]);
+    const [bootstrap, kubeconfigAfter] = await registerBootstrapped(["cp-1"], { clusterEndpoint });
+    expect(kubeconfigBefore!.replacementTrigger).toBe("https://192.0.2.20:6443");
+    expect(kubeconfigAfter!.replacementTrigger).toBe(clusterEndpoint);
     expect(bootstrap!.replacementTrigger).toBeUndefined();
   });
 });
@@ -213,29 +220,31 @@ describe("a cluster that the stack bootstraps", () => {
 test("a line break in a name is escaped in the program's error", () => {
   const machine = { address: "192.0.2.1", role: "worker", configuration: "adopted" };
   const args = clusterArgs("rtx5070ti", { machines: { [hostileName]: machine } });
-  const message = thrownBy(() => GpuCluster.plan(args));
+  const message = errorMessageOf(() => GpuCluster.plan(args));
   expect(message).toContain("forged");
   expect(unsafeParts(message)).toEqual([]);
 });
 
 test("findings of lookups are reported like findings of the arguments", () => {
-  const also = [
+  const lookupFindings = [
     { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "fix it" },
   ];
-  expect(() => GpuCluster.plan(clusterArgs("rtx5070ti"), also)).toThrow(/elsewhere: is wrong/);
+  expect(() => GpuCluster.plan(clusterArgs("rtx5070ti"), lookupFindings)).toThrow(
+    /elsewhere: is wrong/,
+  );
 });
 
 function ancestors(run: Run, resource: RegisteredResource): string[] {
-  const parent = run.resources.find((each) => each.urn === resource.parent);
+  const parent = run.resources.find((candidate) => candidate.urn === resource.parent);
   return parent ? [parent.urn, ...ancestors(run, parent)] : [];
 }
 
 /** The resolved outputs of a cluster; unknown ones are missing. */
-async function resolved(
+async function resolvedOutputs(
   args: GpuClusterArgs,
   options: RunOptions = {},
 ): Promise<Record<string, unknown>> {
-  const seen: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   await registerCluster(args, options, (cluster) => {
     const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } =
       cluster;
@@ -248,15 +257,15 @@ async function resolved(
       endpoints,
     };
     for (const [key, output] of Object.entries(outputs)) {
-      (output as pulumi.Output<unknown>).apply((value) => void (seen[key] = value));
+      (output as pulumi.Output<unknown>).apply((value) => void (values[key] = value));
     }
   });
-  return seen;
+  return values;
 }
 
-function thrownBy(act: () => unknown): string {
+function errorMessageOf(run: () => unknown): string {
   try {
-    act();
+    run();
   } catch (error) {
     return (error as Error).message;
   }

@@ -4,20 +4,20 @@ import { type ConfigurationOwner } from "../../components/recipe";
 import { stackOfOneMachine } from "../recipe/stacks";
 import { kubeconfig, machineSecrets, talosconfig } from "../support/talos";
 
-const nothing = {
+const noCredentials = {
   talosconfig: undefined,
   machineSecrets: undefined,
   kubeconfig: undefined,
   omniEndpoint: undefined,
   omniServiceAccountKey: undefined,
 };
-const missing = (
+const missingFields = (
   configuration: ConfigurationOwner,
   bootstrap: boolean,
   environment: NodeJS.ProcessEnv = {},
 ): string[] =>
   credentialFindings(
-    nothing,
+    noCredentials,
     { ...stackOfOneMachine("v1.12.6", { configuration }), bootstrap },
     environment,
   ).map(({ field }) => field);
@@ -30,19 +30,20 @@ test.each<[ConfigurationOwner, boolean, string[]]>([
   ["omni", true, ["omniEndpoint", "omniServiceAccountKey"]],
 ])(
   "a machine with configuration %s and bootstrap %s requires the credentials %j",
-  (configuration, bootstrap, fields) => expect(missing(configuration, bootstrap)).toEqual(fields),
+  (configuration, bootstrap, fields) =>
+    expect(missingFields(configuration, bootstrap)).toEqual(fields),
 );
 
 test("OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY replace the fields of Omni", () => {
   expect(
-    missing("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" }),
+    missingFields("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" }),
   ).toEqual([]);
 });
 
 test("the address in OMNI_ENDPOINT is checked only if a machine belongs to Omni", () => {
   const environment = { OMNI_ENDPOINT: "http://omni.example", OMNI_SERVICE_ACCOUNT_KEY: "k" };
-  expect(missing("omni", true, environment)).toEqual(["omniEndpoint"]);
-  expect(missing("adopted", true, environment)).not.toContain("omniEndpoint");
+  expect(missingFields("omni", true, environment)).toEqual(["omniEndpoint"]);
+  expect(missingFields("adopted", true, environment)).not.toContain("omniEndpoint");
 });
 
 test.each([
@@ -52,38 +53,38 @@ test.each([
   ["omniEndpoint", "omni.example", "URL"],
   ["omniEndpoint", "http://omni.example", "is plain HTTP"],
 ])("%s with the value %j is refused", (field, value, problem) => {
-  const given = { ...nothing, talosconfig, kubeconfig, [field]: value };
-  const found = credentialFindings(given, stackOfOneMachine("v1.12.6", {}), {});
-  expect(found).toEqual([
+  const credentials = { ...noCredentials, talosconfig, kubeconfig, [field]: value };
+  const findings = credentialFindings(credentials, stackOfOneMachine("v1.12.6", {}), {});
+  expect(findings).toEqual([
     expect.objectContaining({ field, problem: expect.stringContaining(problem) }),
   ]);
 });
 
 test("null counts as not set, and an Output or a promise is accepted", () => {
-  const found = (given: unknown) =>
+  const findingsFor = (kubeconfigValue: unknown) =>
     credentialFindings(
-      { ...nothing, talosconfig, kubeconfig: given },
+      { ...noCredentials, talosconfig, kubeconfig: kubeconfigValue },
       stackOfOneMachine("v1.12.6", {}),
       {},
     );
-  expect(found(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual([
+  expect(findingsFor(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual([
     "kubeconfig is not set",
   ]);
-  expect(found(pulumi.output("k"))).toEqual([]);
-  expect(found(Promise.resolve("k"))).toEqual([]);
+  expect(findingsFor(pulumi.output("k"))).toEqual([]);
+  expect(findingsFor(Promise.resolve("k"))).toEqual([]);
 });
 
-const omni =
+const omniTalosconfig =
   "context: o\ncontexts: { o: { endpoints: [https://omni], auth: { siderov1: { identity: me } } } }\n";
-const problemsOf = (field: string, text: string, configuration: ConfigurationOwner) =>
+const findingsOf = (field: string, text: string, configuration: ConfigurationOwner) =>
   credentialFindings(
-    { ...nothing, talosconfig, kubeconfig, machineSecrets, [field]: text },
+    { ...noCredentials, talosconfig, kubeconfig, machineSecrets, [field]: text },
     stackOfOneMachine("v1.12.6", { configuration }),
     {},
   );
 
 test("a talosconfig of Omni is accepted for an adopted machine", () => {
-  expect(problemsOf("talosconfig", omni, "adopted")).toEqual([]);
+  expect(findingsOf("talosconfig", omniTalosconfig, "adopted")).toEqual([]);
 });
 
 test.each<[string, string, ConfigurationOwner, RegExp]>([
@@ -101,7 +102,7 @@ test.each<[string, string, ConfigurationOwner, RegExp]>([
     "adopted",
     /is not among .*: it has toString, home$/,
   ],
-  ["talosconfig", omni, "owned", /missing or of the wrong type: contexts\.o\.ca/],
+  ["talosconfig", omniTalosconfig, "owned", /missing or of the wrong type: contexts\.o\.ca/],
   ["kubeconfig", "~/.kube/hidden", "adopted", /it is not a YAML mapping/],
   [
     "kubeconfig",
@@ -118,9 +119,9 @@ test.each<[string, string, ConfigurationOwner, RegExp]>([
 ])(
   "%s with the content %j is refused for a machine with configuration %s, and not printed",
   (field, text, configuration, problem) => {
-    const found = problemsOf(field, text, configuration);
-    expect(found.map((finding) => finding.field)).toEqual([field]);
-    expect(found[0]!.problem).toMatch(problem);
-    expect(JSON.stringify(found)).not.toContain("hidden");
+    const findings = findingsOf(field, text, configuration);
+    expect(findings.map((finding) => finding.field)).toEqual([field]);
+    expect(findings[0]!.problem).toMatch(problem);
+    expect(JSON.stringify(findings)).not.toContain("hidden");
   },
 );

@@ -9,7 +9,7 @@ import { stackOfOneMachine } from "../recipe/stacks";
 import { clusterArgs, tryToRegisterCluster } from "../support/gpu-cluster";
 import { kubeconfig, talosconfig } from "../support/talos";
 
-const crt = Buffer.from(expiredCertificate).toString("base64");
+const encodedCertificate = Buffer.from(expiredCertificate).toString("base64");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-in-force-"));
 const file = (name: string, text: string): string => {
   fs.writeFileSync(path.join(folder, name), text);
@@ -24,37 +24,38 @@ const kubeconfigOf = (user: object): string =>
     contexts: [{ name: "admin@home", context: { cluster: "home", user: "me" } }],
     users: [{ name: "me", user }],
   });
-const late = {
-  talosconfig: stringify({ context: "home", contexts: { home: { crt } } }),
-  kubeconfig: kubeconfigOf({ "client-certificate-data": crt }),
+const expiredCredentials = {
+  talosconfig: stringify({ context: "home", contexts: { home: { crt: encodedCertificate } } }),
+  kubeconfig: kubeconfigOf({ "client-certificate-data": encodedCertificate }),
 };
-const FINE = {
+const VALID_FILES = {
   TALOSCONFIG: file("talosconfig", talosconfig),
   KUBECONFIG: file("kubeconfig", kubeconfig),
 };
 
-/** Messages of the arguments' checks at preview. */
-const said = (
+/** Fields and problems of the preview's findings about credentials. */
+const problemsOf = (
   args: Record<string, unknown>,
   environment: NodeJS.ProcessEnv,
   spec = stackOfOneMachine("v1.12.6", {}),
 ) =>
   credentialFindings(args, spec, environment).map(({ field, problem }) => `${field}: ${problem}`);
 
-const OF_TALOS = "talosconfig: the client certificate of context home expired on 2021-01-01";
-const OF_KUBERNETES =
+const TALOSCONFIG_PROBLEM =
+  "talosconfig: the client certificate of context home expired on 2021-01-01";
+const KUBECONFIG_PROBLEM =
   "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01";
 
 test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
-  ["in the arguments", late, {}, [OF_TALOS, OF_KUBERNETES]],
+  ["in the arguments", expiredCredentials, {}, [TALOSCONFIG_PROBLEM, KUBECONFIG_PROBLEM]],
   [
     "in files that environment variables name",
     {},
     {
-      TALOSCONFIG: file("late-talosconfig", late.talosconfig),
-      KUBECONFIG: file("late-kubeconfig", late.kubeconfig),
+      TALOSCONFIG: file("late-talosconfig", expiredCredentials.talosconfig),
+      KUBECONFIG: file("late-kubeconfig", expiredCredentials.kubeconfig),
     },
-    [OF_TALOS, OF_KUBERNETES],
+    [TALOSCONFIG_PROBLEM, KUBECONFIG_PROBLEM],
   ],
   [
     "in a separate file that the kubeconfig names",
@@ -63,21 +64,21 @@ test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
       kubeconfig: kubeconfigOf({ "client-certificate": file("client.crt", expiredCertificate) }),
     },
     {},
-    [OF_KUBERNETES],
+    [KUBECONFIG_PROBLEM],
   ],
 ])("a preview refuses expired client certificates %s", (_, args, environment, problems) => {
-  expect(said(args, environment)).toEqual(problems);
+  expect(problemsOf(args, environment)).toEqual(problems);
 });
 
 test("a preview does not read KUBECONFIG if the arguments have a kubeconfig", () => {
-  expect(said({ talosconfig, kubeconfig }, { KUBECONFIG: "/nowhere" })).toEqual([]);
+  expect(problemsOf({ talosconfig, kubeconfig }, { KUBECONFIG: "/nowhere" })).toEqual([]);
 });
 
 test.each<[string, NodeJS.ProcessEnv]>([
-  ["existing files", FINE],
-  ["an existing and a missing kubeconfig", { KUBECONFIG: `${FINE.KUBECONFIG}:/nowhere/b` }],
+  ["existing files", VALID_FILES],
+  ["an existing and a missing kubeconfig", { KUBECONFIG: `${VALID_FILES.KUBECONFIG}:/nowhere/b` }],
 ])("a preview accepts %s in environment variables", (_, environment) => {
-  expect(said({}, { ...FINE, ...environment })).toEqual([]);
+  expect(problemsOf({}, { ...VALID_FILES, ...environment })).toEqual([]);
 });
 
 test.each<[string, NodeJS.ProcessEnv, RegExp]>([
@@ -93,7 +94,7 @@ test.each<[string, NodeJS.ProcessEnv, RegExp]>([
   ],
   [
     "a talosconfig as kubeconfig",
-    { KUBECONFIG: FINE.TALOSCONFIG },
+    { KUBECONFIG: VALID_FILES.TALOSCONFIG },
     /missing or of the wrong type: clusters/,
   ],
   [
@@ -102,18 +103,20 @@ test.each<[string, NodeJS.ProcessEnv, RegExp]>([
     /a file in TALOSCONFIG cannot be read \(ENOENT/,
   ],
 ])("a preview refuses %s in environment variables", (_, environment, problem) => {
-  expect(said({}, { ...FINE, ...environment })).toEqual([expect.stringMatching(problem)]);
+  expect(problemsOf({}, { ...VALID_FILES, ...environment })).toEqual([
+    expect.stringMatching(problem),
+  ]);
 });
 
 test("a stack that bootstraps its cluster ignores KUBECONFIG and TALOSCONFIG", () => {
   const spec = { ...stackOfOneMachine("v1.12.6", { configuration: "owned" }), bootstrap: true };
-  expect(said({}, { KUBECONFIG: "/nowhere", TALOSCONFIG: "/nowhere" }, spec)).toEqual([]);
+  expect(problemsOf({}, { KUBECONFIG: "/nowhere", TALOSCONFIG: "/nowhere" }, spec)).toEqual([]);
 });
 
 test.each(["talosconfig", "kubeconfig"] as const)(
   "an expired %s that is an Output is refused once it is known",
   (name) => {
-    expect(() => inForce(name, late[name])).toThrow(
+    expect(() => inForce(name, expiredCredentials[name])).toThrow(
       /^\w+: the client certificate of .* expired on 2021-01-01; .*; /,
     );
     expect(inForce(name, { talosconfig, kubeconfig }[name])).toBe(
@@ -124,11 +127,11 @@ test.each(["talosconfig", "kubeconfig"] as const)(
 
 test("a cluster whose kubeconfig has expired is refused before it is registered", async () => {
   const { error, resources } = await tryToRegisterCluster(
-    clusterArgs("rtx5070ti", { kubeconfig: late.kubeconfig }),
+    clusterArgs("rtx5070ti", { kubeconfig: expiredCredentials.kubeconfig }),
     {
       preview: true,
     },
   );
-  expect(error?.message).toContain(OF_KUBERNETES);
+  expect(error?.message).toContain(KUBECONFIG_PROBLEM);
   expect(resources.map(({ type }) => type)).not.toContain("talos-gpu:index:GpuCluster");
 });

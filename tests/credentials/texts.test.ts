@@ -33,8 +33,8 @@ test("bundleOf turns the provider's secrets into a bundle that machineSecretsOf 
 });
 
 test("an older bundle keeps its AES-CBC secret", () => {
-  const older = machineSecrets.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
-  expect(machineSecretsOf(older).secrets).toEqual({
+  const olderBundle = machineSecrets.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
+  expect(machineSecretsOf(olderBundle).secrets).toEqual({
     bootstrapToken: "zp8du1.0gn7ja4tmx6qulju",
     secretboxEncryptionSecret: "",
     aescbcEncryptionSecret: "bG9uZy1zZWNyZXQ=",
@@ -78,8 +78,11 @@ test("talosClientOf returns the client of the current context", () => {
 });
 
 test("an error names the missing field, and contains no secret", () => {
-  const broken = machineSecrets.replace("    token: 7f96mj.ns0jpllwd6ye0qv1", "    other: x");
-  expect(() => machineSecretsOf(broken)).toThrow(
+  const brokenSecrets = machineSecrets.replace(
+    "    token: 7f96mj.ns0jpllwd6ye0qv1",
+    "    other: x",
+  );
+  expect(() => machineSecretsOf(brokenSecrets)).toThrow(
     "machineSecrets: missing or of the wrong type: trustdinfo.token",
   );
   expect(() => machineSecretsOf("secret: [bG9uZy1zZWNyZXQ")).toThrow(

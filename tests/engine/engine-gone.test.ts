@@ -36,17 +36,17 @@ const engine = `const server = require("node:http2").createServer();
  */
 function program(
   address: string,
-  load = ["pulumi/engine-gone.js", "index.js"],
-  before = "",
+  files = ["pulumi/engine-gone.js", "index.js"],
+  prelude = "",
 ): string {
   const file = path.join(folder, "node_modules/@pulumi/pulumi/cmd/run/index.js");
   fs.mkdirSync(path.dirname(file), { recursive: true });
-  const required = load
+  const requireCalls = files
     .map((part) => `require(${JSON.stringify(path.join(components, "bin", part))});`)
     .join(" ");
-  const text = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)}; ${before}
-    ${required} setInterval(() => {}); console.log("runs");`;
-  fs.writeFileSync(file, text);
+  const script = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)}; ${prelude}
+    ${requireCalls} setInterval(() => {}); console.log("runs");`;
+  fs.writeFileSync(file, script);
   return file;
 }
 
@@ -59,13 +59,13 @@ test.each<[string, (address: string) => string[], string]>([
   async (_what, args, cwd) => {
     const pulumi = start(["-e", engine]);
     const child = start(args(`127.0.0.1:${await firstLine(pulumi)}`), cwd);
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    const again = firstLine(pulumi);
+    const exit = new Promise((resolve) => child.once("exit", resolve));
+    const secondLine = firstLine(pulumi);
     expect(await firstLine(child)).toMatch(/^(\d+|runs)$/);
-    expect(await again).toBe("connected again");
+    expect(await secondLine).toBe("connected again");
     expect(child.exitCode).toBeNull();
     pulumi.kill("SIGKILL");
-    expect(await ended).toBe(engineGoneCode); // before the test's time limit
+    expect(await exit).toBe(engineGoneCode); // before the test's time limit
   },
   60_000,
 );
@@ -73,9 +73,9 @@ test.each<[string, (address: string) => string[], string]>([
 test("a program that is loaded after the engine was killed ends", async () => {
   const pulumi = start(["-e", engine]);
   const address = `127.0.0.1:${await firstLine(pulumi)}`;
-  const ended = new Promise((resolve) => pulumi.once("exit", resolve));
+  const engineExit = new Promise((resolve) => pulumi.once("exit", resolve));
   pulumi.kill("SIGKILL");
-  await ended;
+  await engineExit;
   const child = start([program(address)]);
   expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(engineGoneCode);
 });
@@ -87,19 +87,19 @@ test.each([
     ["pulumi/engine-gone.js", "index.js"],
     "connects",
   ],
-])("a user's own program %s", async (_what, load, said) => {
-  const before = `require("node:http2").connect = () => { console.log("connects"); process.exit(); };`;
-  expect(await firstLine(start([program("127.0.0.1:1", load, before)]))).toBe(said);
+])("a user's own program %s", async (_what, files, expectedLine) => {
+  const prelude = `require("node:http2").connect = () => { console.log("connects"); process.exit(); };`;
+  expect(await firstLine(start([program("127.0.0.1:1", files, prelude)]))).toBe(expectedLine);
 });
 
-const asStarted = () => [
+const argvOfPolicyPack = () => [
   "node",
   "--flag=x:1",
   command("run-policy-pack"),
   "127.0.0.1:6000",
   policy,
 ];
-const sources = { ofProgram: () => "127.0.0.1:5000", asStarted };
+const sources = { ofProgram: () => "127.0.0.1:5000", asStarted: argvOfPolicyPack };
 
 test.each([
   [

@@ -13,23 +13,23 @@ const types = {
   job: "kubernetes:batch/v1:Job",
 };
 
-const run = (plan: Plan): Promise<Run> =>
+const recordStack = (plan: Plan): Promise<Run> =>
   record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
 
 test("with the device plugin, the RuntimeClass comes before the release, and no namespace is created", async () => {
-  const ran = await run(planOf("aarhus-h100"));
-  const release = findResource(ran, types.release);
-  const runtimeClass = findResource(ran, types.runtimeClass);
+  const run = await recordStack(planOf("aarhus-h100"));
+  const release = findResource(run, types.release);
+  const runtimeClass = findResource(run, types.runtimeClass);
   expect(runtimeClass.inputs).toMatchObject({ metadata: { name: "nvidia" }, handler: "nvidia" });
-  expect(dependencyUrns(ran, release)).toContain(runtimeClass.urn);
-  expect(findResources(ran, types.namespace)).toEqual([]);
-  expect(findResources(ran, types.daemonSet)).toEqual([]);
+  expect(dependencyUrns(run, release)).toContain(runtimeClass.urn);
+  expect(findResources(run, types.namespace)).toEqual([]);
+  expect(findResources(run, types.daemonSet)).toEqual([]);
 });
 
 test("a release that moves to another namespace is deleted before it is installed again", async () => {
-  expect(findResource(await run(planOf("rtx5070ti")), types.release).deleteBeforeReplace).toBe(
-    true,
-  );
+  expect(
+    findResource(await recordStack(planOf("rtx5070ti")), types.release).deleteBeforeReplace,
+  ).toBe(true);
 });
 
 test.each([
@@ -38,13 +38,15 @@ test.each([
 ])(
   "%s: the values whose change replaces the release, because a Helm upgrade installs no CRDs: %j",
   async (stack, paths) => {
-    expect(findResource(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
+    expect(findResource(await recordStack(planOf(stack)), types.release).replaceOnChanges).toEqual(
+      paths,
+    );
   },
 );
 
 test("the release has the stack's name, namespace, chart version and timeout", async () => {
   const { inputs } = findResource(
-    await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })),
+    await recordStack(planOf("rtx5070ti", { timeouts: { release: "3m" } })),
     types.release,
   );
   expect(inputs).toMatchObject({
@@ -61,20 +63,20 @@ test("the release has the stack's name, namespace, chart version and timeout", a
 });
 
 test("Helm replaces the device plugin's objects when it upgrades them", async () => {
-  expect(findResource(await run(planOf("rtx3090")), types.release).inputs["forceUpdate"]).toBe(
-    true,
-  );
+  expect(
+    findResource(await recordStack(planOf("rtx3090")), types.release).inputs["forceUpdate"],
+  ).toBe(true);
 });
 
 test("the operator's release does not set forceUpdate, so Helm patches its objects", async () => {
-  const { inputs } = findResource(await run(planOf("rtx5070ti")), types.release);
+  const { inputs } = findResource(await recordStack(planOf("rtx5070ti")), types.release);
   expect(inputs["forceUpdate"]).toBeUndefined();
 });
 
 test.each(["rtx5070ti", "aarhus-h100"])(
   "%s: the release does not use the provider's deprecated input allowNullValues",
   async (stack) => {
-    expect(findResource(await run(planOf(stack)), types.release).inputs).not.toHaveProperty(
+    expect(findResource(await recordStack(planOf(stack)), types.release).inputs).not.toHaveProperty(
       "allowNullValues",
     );
   },
@@ -96,19 +98,19 @@ test("at preview a workload knows its runtime class, and depends on the gate, wh
       gpus: [{ model: "H100 NVL" }],
     },
   };
-  const ran = await record(
+  const run = await record(
     () => {
       const gate = gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {});
       new core.v1.ConfigMap("user", { data: { runtimeClass: afterGate(gate, "nvidia") } });
     },
     { preview: true },
   );
-  const user = findResource(ran, types.configMap, "user");
-  expect(user.inputs.data.runtimeClass).toBe("nvidia");
-  const tests = findResources(ran, types.job);
+  const userConfigMap = findResource(run, types.configMap, "user");
+  expect(userConfigMap.inputs.data.runtimeClass).toBe("nvidia");
+  const tests = findResources(run, types.job);
   expect(tests).toHaveLength(2);
-  const gate = findResource(ran, "command:local:Command", "-gate");
-  expect(user.dependencies).toContain(gate.urn);
+  const gate = findResource(run, "command:local:Command", "-gate");
+  expect(userConfigMap.dependencies).toContain(gate.urn);
   expect(gate.dependencies).toEqual(expect.arrayContaining(tests.map((test) => test.urn)));
 });
 

@@ -5,7 +5,7 @@ import { findResource, findResources, dependencyUrns } from "../support/graph";
 import { selectorMatches, planOf, selectedMachines } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
-const run = (stack: string, monitoring?: MonitoringSpec): Promise<Run> =>
+const recordStack = (stack: string, monitoring?: MonitoringSpec): Promise<Run> =>
   record(
     () =>
       void gpuStack(
@@ -20,14 +20,17 @@ const configMap = "kubernetes:core/v1:ConfigMap";
 const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";
 
 test("without the field monitoring, no exporter, dashboard or ServiceMonitor is created", async () => {
-  const ran = await run("aarhus-h100");
-  expect([daemonSet, configMap, monitor].flatMap((type) => findResources(ran, type))).toEqual([]);
+  const run = await recordStack("aarhus-h100");
+  expect([daemonSet, configMap, monitor].flatMap((type) => findResources(run, type))).toEqual([]);
 });
 
 test("with the device plugin, the exporter runs on the GPU nodes under the runtime class and requests no card", async () => {
-  const ran = await run("aarhus-h100", { serviceMonitor: true, labels: { release: "prometheus" } });
-  expect(ran.error).toBeUndefined();
-  const set = findResource(ran, daemonSet);
+  const run = await recordStack("aarhus-h100", {
+    serviceMonitor: true,
+    labels: { release: "prometheus" },
+  });
+  expect(run.error).toBeUndefined();
+  const set = findResource(run, daemonSet);
   const pod = set.inputs.spec.template.spec;
   expect(pod.runtimeClassName).toBe("nvidia");
   expect(selectedMachines(pod.nodeSelector, planOf("aarhus-h100", { monitoring: {} }))).toEqual([
@@ -42,15 +45,15 @@ test("with the device plugin, the exporter runs on the GPU nodes under the runti
     capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
     seccompProfile: { type: "RuntimeDefault" },
   });
-  expect(dependencyUrns(ran, set)).toContain(
-    findResource(ran, "kubernetes:helm.sh/v3:Release").urn,
+  expect(dependencyUrns(run, set)).toContain(
+    findResource(run, "kubernetes:helm.sh/v3:Release").urn,
   );
-  const { selector, ports } = findResource(ran, "kubernetes:core/v1:Service").inputs.spec;
+  const { selector, ports } = findResource(run, "kubernetes:core/v1:Service").inputs.spec;
   expect(set.inputs.spec.template.metadata.labels).toMatchObject(selector);
   expect(ports[0].targetPort).toBe(pod.containers[0].ports[0].name);
-  const { metadata, spec } = findResource(ran, monitor).inputs;
+  const { metadata, spec } = findResource(run, monitor).inputs;
   expect(metadata.labels.release).toBe("prometheus");
-  expect(findResource(ran, "kubernetes:core/v1:Service").inputs.metadata.labels).toMatchObject(
+  expect(findResource(run, "kubernetes:core/v1:Service").inputs.metadata.labels).toMatchObject(
     spec.selector.matchLabels,
   );
   expect(spec.endpoints[0].port).toBe(ports[0].name);
@@ -64,8 +67,8 @@ test.each([
     monitoring: {},
     sharing: { timeSlicing: { replicas: 2, ...named } },
   });
-  const ran = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
-  const { env } = findResource(ran, daemonSet).inputs.spec.template.spec.containers[0];
+  const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
+  const { env } = findResource(run, daemonSet).inputs.spec.template.spec.containers[0];
   const told = (env as { name: string; value?: string }[]).filter(
     ({ name }) => name === "NVIDIA_RESOURCE_NAMES",
   );
@@ -75,18 +78,18 @@ test.each([
 test.each(["aarhus-h100", "rtx5070ti"])(
   "with alerts, %s gets a PrometheusRule and an exporter with the stack's list of metrics",
   async (stack) => {
-    const ran = await run(stack, {
+    const run = await recordStack(stack, {
       alerts: true,
       dashboard: false,
       labels: { release: "prometheus" },
     });
-    const [rule] = findResources(ran, "kubernetes:monitoring.coreos.com/v1:PrometheusRule");
+    const [rule] = findResources(run, "kubernetes:monitoring.coreos.com/v1:PrometheusRule");
     expect(rule!.inputs.metadata.labels.release).toBe("prometheus");
     expect(rule!.inputs.spec.groups[0].rules).toEqual(alertRules(planOf(stack)));
-    expect(ran.reads.map(({ id }) => id)).toEqual(["prometheusrules.monitoring.coreos.com"]);
-    const { metadata, data } = findResource(ran, configMap, "lab-dcgm-exporter-counters").inputs;
-    const { values } = findResource(ran, "kubernetes:helm.sh/v3:Release").inputs;
-    const pod = findResources(ran, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")
+    expect(run.reads.map(({ id }) => id)).toEqual(["prometheusrules.monitoring.coreos.com"]);
+    const { metadata, data } = findResource(run, configMap, "lab-dcgm-exporter-counters").inputs;
+    const { values } = findResource(run, "kubernetes:helm.sh/v3:Release").inputs;
+    const pod = findResources(run, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")
       ?.inputs.spec.template.spec;
     expect(Object.keys(data)).toEqual(["dcgm-metrics.csv"]); // the operator mounts it in this way
     expect([values.dcgmExporter?.config?.name, pod?.volumes[1].configMap.name]).toContain(
@@ -102,7 +105,7 @@ test.each(["aarhus-h100", "rtx5070ti"])(
 test.each(["aarhus-h100", "rtx5070ti"])(
   "%s: the CRD of ServiceMonitors is read first if serviceMonitor is set, and not otherwise",
   async (stack) => {
-    expect((await run(stack, { serviceMonitor: true })).reads).toEqual([
+    expect((await recordStack(stack, { serviceMonitor: true })).reads).toEqual([
       {
         type: "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition",
         name: "lab-servicemonitor-needs-prometheus-operator",
@@ -110,30 +113,32 @@ test.each(["aarhus-h100", "rtx5070ti"])(
         dependencies: [],
       },
     ]);
-    expect((await run(stack, {})).reads).toEqual([]);
+    expect((await recordStack(stack, {})).reads).toEqual([]);
   },
 );
 
 test("by default monitoring has the dashboard and no ServiceMonitor", async () => {
-  const ran = await run("aarhus-h100", {});
-  expect(findResources(ran, monitor)).toEqual([]);
-  const { metadata, data } = findResource(ran, configMap).inputs;
+  const run = await recordStack("aarhus-h100", {});
+  expect(findResources(run, monitor)).toEqual([]);
+  const { metadata, data } = findResource(run, configMap).inputs;
   expect(metadata).toMatchObject({ namespace: "kube-system", labels: { grafana_dashboard: "1" } });
   expect(JSON.parse(data["nvidia-gpu.json"])).toHaveProperty("panels");
-  expect(findResources(await run("aarhus-h100", { dashboard: false }), configMap)).toEqual([]);
+  expect(findResources(await recordStack("aarhus-h100", { dashboard: false }), configMap)).toEqual(
+    [],
+  );
 });
 
 test("with the operator, chart values of every release configure the operator's exporter", async () => {
-  const ran = await run("rtx5070ti", {
+  const run = await recordStack("rtx5070ti", {
     serviceMonitor: true,
     labels: { release: "prometheus" },
     namespace: "grafana",
   });
-  expect(findResources(ran, monitor)).toEqual([]);
-  expect(findResource(ran, "kubernetes:helm.sh/v3:Release").inputs.values.dcgmExporter).toEqual({
+  expect(findResources(run, monitor)).toEqual([]);
+  expect(findResource(run, "kubernetes:helm.sh/v3:Release").inputs.values.dcgmExporter).toEqual({
     serviceMonitor: { enabled: true, additionalLabels: { release: "prometheus" } },
   });
-  expect(findResource(ran, configMap, "lab-dashboard").inputs.metadata.namespace).toBe("grafana");
+  expect(findResource(run, configMap, "lab-dashboard").inputs.metadata.namespace).toBe("grafana");
   const { spec } = planOf("rtx5070ti");
   expect(
     planCluster({ ...spec, gpuOperator: { version: "v26.7.0" } }).kubernetes.release.values,

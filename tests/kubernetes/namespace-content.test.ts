@@ -10,8 +10,8 @@ interface Kind {
   verbs: string[];
 }
 
-const all = ["create", "delete", "get", "list"];
-const kind = (kind: string, name: string, verbs = all): Kind => ({
+const allVerbs = ["create", "delete", "get", "list"];
+const createKind = (kind: string, name: string, verbs = allVerbs): Kind => ({
   kind,
   name,
   namespaced: true,
@@ -25,17 +25,18 @@ const kind = (kind: string, name: string, verbs = all): Kind => ({
 function answersOf(
   kinds: Record<string, Kind[]>,
   objects: Record<string, string[]>,
-  others: Record<string, number>,
+  statusByPath: Record<string, number>,
 ): (path: string) => [number, object] {
   return (path) => {
-    if (path in others) return [others[path]!, { message: `answered with ${others[path]}` }];
+    if (path in statusByPath)
+      return [statusByPath[path]!, { message: `answered with ${statusByPath[path]}` }];
     if (path === "/api/v1/namespaces/gpu") return [200, { metadata: { name: "gpu", uid: "1" } }];
     if (path === "/apis") {
-      const named = Object.keys(kinds).filter((root) => root !== "/api/v1");
+      const groupPaths = Object.keys(kinds).filter((root) => root !== "/api/v1");
       return [
         200,
         {
-          groups: named.map((root) => ({
+          groups: groupPaths.map((root) => ({
             versions: [{ groupVersion: root.replace("/apis/", "") }],
           })),
         },
@@ -47,8 +48,8 @@ function answersOf(
   };
 }
 
-/** The objects that the namespace is found to contain. */
-async function heldIn(answer: (path: string) => [number, object]): Promise<string[]> {
+/** The objects that the guard finds in the namespace. */
+async function contentOfNamespace(answer: (path: string) => [number, object]): Promise<string[]> {
   const server = http.createServer((request, response) => {
     const [status, body] = answer(request.url!);
     response.writeHead(status).end(JSON.stringify(body));
@@ -71,24 +72,24 @@ async function heldIn(answer: (path: string) => [number, object]): Promise<strin
 
 const kinds: Record<string, Kind[]> = {
   "/api/v1": [
-    { kind: "Namespace", name: "namespaces", namespaced: false, verbs: all },
-    kind("ConfigMap", "configmaps"),
-    kind("Event", "events"),
-    kind("Pod", "pods"),
-    kind("Pod", "pods/status"),
-    kind("ServiceAccount", "serviceaccounts"),
+    { kind: "Namespace", name: "namespaces", namespaced: false, verbs: allVerbs },
+    createKind("ConfigMap", "configmaps"),
+    createKind("Event", "events"),
+    createKind("Pod", "pods"),
+    createKind("Pod", "pods/status"),
+    createKind("ServiceAccount", "serviceaccounts"),
   ],
-  "/apis/batch/v1": [kind("CronJob", "cronjobs")],
-  "/apis/networking.k8s.io/v1": [kind("Ingress", "ingresses")],
+  "/apis/batch/v1": [createKind("CronJob", "cronjobs")],
+  "/apis/networking.k8s.io/v1": [createKind("Ingress", "ingresses")],
   "/apis/rbac.authorization.k8s.io/v1": [
-    kind("Role", "roles"),
-    { ...kind("ClusterRole", "clusterroles"), namespaced: false },
+    createKind("Role", "roles"),
+    { ...createKind("ClusterRole", "clusterroles"), namespaced: false },
   ],
-  "/apis/example.com/v1": [kind("Event", "events"), kind("Database", "databases")],
+  "/apis/example.com/v1": [createKind("Event", "events"), createKind("Database", "databases")],
   // No client creates or deletes these objects: they are another form of the pods.
-  "/apis/metrics.k8s.io/v1beta1": [kind("PodMetrics", "pods", ["get", "list"])],
+  "/apis/metrics.k8s.io/v1beta1": [createKind("PodMetrics", "pods", ["get", "list"])],
 };
-const ofKubernetes = {
+const objectsOfKubernetes = {
   "/api/v1/configmaps": ["kube-root-ca.crt"],
   "/api/v1/serviceaccounts": ["default"],
   "/api/v1/events": ["gpu.17a"],
@@ -96,7 +97,7 @@ const ofKubernetes = {
 };
 
 test("a namespace is empty if it has only the objects that Kubernetes creates in every namespace", async () => {
-  expect(await heldIn(answersOf(kinds, ofKubernetes, {}))).toEqual([]);
+  expect(await contentOfNamespace(answersOf(kinds, objectsOfKubernetes, {}))).toEqual([]);
 });
 
 test.each([
@@ -107,7 +108,9 @@ test.each([
   ["Event of-another-group", "/apis/example.com/v1/events", "of-another-group"],
   ["ServiceAccount robot", "/api/v1/serviceaccounts", "robot"],
 ])("a namespace that holds only %s is not empty", async (title, path, name) => {
-  expect(await heldIn(answersOf(kinds, { ...ofKubernetes, [path]: [name] }, {}))).toEqual([title]);
+  expect(
+    await contentOfNamespace(answersOf(kinds, { ...objectsOfKubernetes, [path]: [name] }, {})),
+  ).toEqual([title]);
 });
 
 test.each([
@@ -131,16 +134,21 @@ test.each([
   ],
 ])(
   "a namespace does not count as empty if a list of objects %s",
-  async (_, path, status, words) => {
-    const [held, ...others] = await heldIn(answersOf(kinds, ofKubernetes, { [path]: status }));
-    expect(held).toContain(words);
-    expect(others).toEqual([]);
+  async (_, path, status, expectedText) => {
+    const [firstObject, ...otherObjects] = await contentOfNamespace(
+      answersOf(kinds, objectsOfKubernetes, { [path]: status }),
+    );
+    expect(firstObject).toContain(expectedText);
+    expect(otherObjects).toEqual([]);
   },
 );
 
 test("a namespace does not count as empty if the API server cannot list one of its kinds", async () => {
-  const hidden = { ...kinds, "/apis/example.com/v1": [kind("Key", "keys", ["create", "delete"])] };
-  expect(await heldIn(answersOf(hidden, ofKubernetes, {}))).toEqual([
+  const hidden = {
+    ...kinds,
+    "/apis/example.com/v1": [createKind("Key", "keys", ["create", "delete"])],
+  };
+  expect(await contentOfNamespace(answersOf(hidden, objectsOfKubernetes, {}))).toEqual([
     "possibly a Key (the API server cannot list this kind)",
   ]);
 });

@@ -24,8 +24,8 @@ interface PodSpec {
 function podsIn(value: unknown): PodSpec[] {
   if (value === null || typeof value !== "object") return [];
   const { containers } = value as { containers?: unknown };
-  const inner = Object.values(value).flatMap(podsIn);
-  return Array.isArray(containers) ? [value as PodSpec, ...inner] : inner;
+  const nestedPods = Object.values(value).flatMap(podsIn);
+  return Array.isArray(containers) ? [value as PodSpec, ...nestedPods] : nestedPods;
 }
 
 const podsOf = (run: Run): { resource: string; pod: PodSpec }[] =>
@@ -36,22 +36,22 @@ const podsOf = (run: Run): { resource: string; pod: PodSpec }[] =>
     );
 
 /** Credentials of stacks that need other ones than most. */
-const access: Record<string, Record<string, unknown>> = {
+const credentialsByStack: Record<string, Record<string, unknown>> = {
   frank: { omniEndpoint: "https://omni.example.org", omniServiceAccountKey: "key" },
   modern: { kubeconfig: undefined, talosconfig: undefined, machineSecrets: undefined },
 };
 const monitoring = { alerts: true, serviceMonitor: true };
-const fleet: [string, Record<string, unknown>][] = [
+const stacksWithChanges: [string, Record<string, unknown>][] = [
   ...stacks.map((stack): [string, Record<string, unknown>] => [stack, {}]),
   ["aarhus-h100", { monitoring }],
   ["velaryon", { monitoring }],
 ];
 
-test.each(fleet)(
+test.each(stacksWithChanges)(
   "pods of %s mount no token, and their containers drop all capabilities and are not privileged (%j)",
   async (stack, changes) => {
     const pods = podsOf(
-      await registerCluster(clusterArgs(stack, { ...access[stack], ...changes })),
+      await registerCluster(clusterArgs(stack, { ...credentialsByStack[stack], ...changes })),
     );
     expect(pods.length).toBeGreaterThan(0);
     for (const { resource, pod } of pods) {
@@ -67,13 +67,13 @@ test.each(fleet)(
           securityContext;
         // Kubernetes refuses `allowPrivilegeEscalation: false` together with this capability.
         const isAdministrator = capabilities?.add?.includes("SYS_ADMIN") === true;
-        const has = {
+        const rights = {
           drop: capabilities?.drop,
           seccompProfile,
           privileged,
           allowPrivilegeEscalation,
         };
-        expect({ resource, name, ...has }).toEqual({
+        expect({ resource, name, ...rights }).toEqual({
           resource,
           name,
           drop: ["ALL"],

@@ -25,28 +25,28 @@ const machines = {
   c: machine("192.0.2.3", 300),
   d: machine("192.0.2.4"),
 };
-const stack = (): Promise<Run> =>
+const recordStack = (): Promise<Run> =>
   record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
 
 test("each power limit has one DaemonSet, which runs on exactly its machines and waits for the release", async () => {
-  const run = await stack();
+  const run = await recordStack();
   const plan = planOf("aarhus-h100", { machines });
-  const hosts = findResources(run, daemonSet).map(({ inputs, name }) => [
+  const machinesByDaemonSet = findResources(run, daemonSet).map(({ inputs, name }) => [
     name,
     selectedMachines(inputs.spec.template.spec.nodeSelector, plan),
   ]);
-  expect(hosts).toEqual([
+  expect(machinesByDaemonSet).toEqual([
     ["lab-power-limit-250w", ["b"]],
     ["lab-power-limit-300w", ["a", "c"]],
   ]);
-  for (const each of findResources(run, daemonSet))
-    expect(dependencyUrns(run, each)).toContain(
+  for (const daemonSetResource of findResources(run, daemonSet))
+    expect(dependencyUrns(run, daemonSetResource)).toContain(
       findResource(run, "kubernetes:helm.sh/v3:Release").urn,
     );
 });
 
 test("the DaemonSet of a power limit sees all cards without requesting one", async () => {
-  const { inputs } = findResources(await stack(), daemonSet)[0]!;
+  const { inputs } = findResources(await recordStack(), daemonSet)[0]!;
   const [container] = inputs.spec.template.spec.containers;
   expect(Object.keys(container.resources.limits)).toEqual(["cpu", "memory"]);
   expect(container.env).toContainEqual({ name: "NVIDIA_VISIBLE_DEVICES", value: "all" });
@@ -61,7 +61,7 @@ cd "$(dirname "$0")"
 case "$*" in
   "-pm 1") ;;
   --query-gpu=*) for card in 0 1; do echo "$card, $(cat limit-$card), 100.00, 400.00, 120.50, 37"; done ;;
-  "-i "*" -pl "*) echo "$4.00" > "limit-$2"; echo "set $2 $4" >> asked ;;
+  "-i "*" -pl "*) echo "$4.00" > "limit-$2"; echo "set $2 $4" >> calls ;;
   *) exit 64 ;;
 esac
 `;
@@ -72,18 +72,18 @@ const queryOf = (inputs: Record<string, any>): string =>
 
 async function runScript(
   watts: number,
-  meanwhile: (folder: string, said: (text: string) => Promise<void>) => Promise<void>,
+  whileRunning: (folder: string, waitForOutput: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<string> {
-  const { inputs } = findResources(await stack(), daemonSet)[0]!;
+  const { inputs } = findResources(await recordStack(), daemonSet)[0]!;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "power-"));
   fs.writeFileSync(path.join(folder, "nvidia-smi"), fakeSmi, { mode: 0o755 });
   for (const card of [0, 1]) fs.writeFileSync(path.join(folder, `limit-${card}`), "400.00\n");
-  const [command, flag, text] = inputs.spec.template.spec.containers[0].command as [
+  const [command, flag, scriptText] = inputs.spec.template.spec.containers[0].command as [
     string,
     string,
     string,
   ];
-  const script = text
+  const script = scriptText
     .replaceAll("/tmp/limited", path.join(folder, "limited"))
     .replaceAll("sleep 1800", "sleep 0.05");
   const env = {
@@ -94,7 +94,7 @@ async function runScript(
   };
   const child = spawn(command, [flag, script], { env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const exit = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const listeners: (() => void)[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (data: Buffer) => {
@@ -102,24 +102,24 @@ async function runScript(
       listeners.forEach((listener) => listener());
     });
   }
-  const said = (expected: string): Promise<void> =>
+  const waitForOutput = (expectedOutput: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const limit = setTimeout(
-        () => reject(new Error(`"${expected}" not said within 5 min, but: ${output}`)),
+      const timeout = setTimeout(
+        () => reject(new Error(`"${expectedOutput}" is not in the output after 5 min: ${output}`)),
         300_000,
       );
-      const look = (): void => {
-        if (!output.includes(expected)) return;
-        clearTimeout(limit);
+      const checkOutput = (): void => {
+        if (!output.includes(expectedOutput)) return;
+        clearTimeout(timeout);
         resolve();
       };
-      listeners.push(look);
-      look();
+      listeners.push(checkOutput);
+      checkOutput();
     });
   try {
-    await meanwhile(folder, said);
+    await whileRunning(folder, waitForOutput);
     child.kill("SIGTERM");
-    await ended;
+    await exit;
   } finally {
     child.kill("SIGKILL");
     fs.rmSync(folder, { recursive: true });
@@ -128,19 +128,19 @@ async function runScript(
 }
 
 test("the DaemonSet of a power limit sets each card once, and again if something changes the card's limit", async () => {
-  await runScript(300, async (folder, said) => {
-    await said("card 1: 400.00 W -> 300 W");
+  await runScript(300, async (folder, waitForOutput) => {
+    await waitForOutput("card 1: 400.00 W -> 300 W");
     fs.writeFileSync(path.join(folder, "limit-1"), "350.00\n");
-    await said("card 1: 350.00 W -> 300 W");
+    await waitForOutput("card 1: 350.00 W -> 300 W");
     expect(fs.existsSync(path.join(folder, "limited"))).toBe(true);
-    const asked = fs.readFileSync(path.join(folder, "asked"), "utf8").trim().split("\n");
-    expect(asked).toEqual(["set 0 300", "set 1 300", "set 1 300"]);
-    await said("card 1: limit 300 W, draws 120.50 W, utilisation 37 %");
+    const smiCalls = fs.readFileSync(path.join(folder, "calls"), "utf8").trim().split("\n");
+    expect(smiCalls).toEqual(["set 0 300", "set 1 300", "set 1 300"]);
+    await waitForOutput("card 1: limit 300 W, draws 120.50 W, utilisation 37 %");
   });
 });
 
 test("the DaemonSet of a power limit has a read-only root and no capability but SYS_ADMIN", async () => {
-  const { inputs } = findResources(await stack(), daemonSet)[0]!;
+  const { inputs } = findResources(await recordStack(), daemonSet)[0]!;
   expect(inputs.spec.template.spec.containers[0].securityContext).toEqual({
     runAsUser: 0,
     readOnlyRootFilesystem: true,
@@ -152,7 +152,7 @@ test("the DaemonSet of a power limit has a read-only root and no capability but 
 test("the DaemonSet of a power limit refuses a limit outside the card's range, and names the range", async () => {
   const output = await runScript(450, async (folder, said) => {
     await said("card 0 takes 100.00 to 400.00 W, not 450 W: change powerLimit of this machine");
-    expect(fs.existsSync(path.join(folder, "asked"))).toBe(false);
+    expect(fs.existsSync(path.join(folder, "calls"))).toBe(false);
     expect(fs.existsSync(path.join(folder, "limited"))).toBe(false);
   });
   expect(output).not.toContain("->");

@@ -11,11 +11,17 @@ const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
     : (machineOutputs as NonNullable<RunOptions["outputs"]>)(resource);
 
 /** Invented credentials for Omni. */
-const omni = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "key" };
+const omniCredentials = {
+  omniEndpoint: "https://frank.omni.example",
+  omniServiceAccountKey: "key",
+};
 
-const built = (stack: string, reconcileToken?: string): Promise<Run> =>
+const registerStack = (stack: string, reconcileToken?: string): Promise<Run> =>
   registerCluster(
-    clusterArgs(stack, { ...omni, ...(reconcileToken === undefined ? {} : { reconcileToken }) }),
+    clusterArgs(stack, {
+      ...omniCredentials,
+      ...(reconcileToken === undefined ? {} : { reconcileToken }),
+    }),
     { outputs },
   );
 
@@ -30,20 +36,20 @@ const isObject = ({ type }: RegisteredResource): boolean =>
 
 // An owned machine with the operator, an adopted one with taints and the device plugin, and one in Omni.
 describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
-  let [plain, one, two] = [] as unknown as [Run, Run, Run];
+  let [runWithoutToken, firstRun, secondRun] = [] as unknown as [Run, Run, Run];
 
   beforeAll(async () => {
-    plain = await built(stack);
-    one = await built(stack, "one");
-    two = await built(stack, "two");
-    for (const { error } of [plain, one, two]) expect(error).toBeUndefined();
+    runWithoutToken = await registerStack(stack);
+    firstRun = await registerStack(stack, "one");
+    secondRun = await registerStack(stack, "two");
+    for (const { error } of [runWithoutToken, firstRun, secondRun]) expect(error).toBeUndefined();
   });
 
   test("a new token changes exactly the inputs of programs, releases, nodes and configurations, which then run or apply again", () => {
-    const [before, after] = [inputsOf(one), inputsOf(two)];
+    const [before, after] = [inputsOf(firstRun), inputsOf(secondRun)];
     expect(Object.keys(after)).toEqual(Object.keys(before));
-    const changed = Object.keys(before).filter((name) => before[name] !== after[name]);
-    const wanted = one.resources.filter(
+    const changedInputs = Object.keys(before).filter((name) => before[name] !== after[name]);
+    const expectedResources = firstRun.resources.filter(
       ({ type, name }) =>
         [
           resourceTypes.configuration,
@@ -54,19 +60,23 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
         ].includes(type) ||
         (type === resourceTypes.program && !/-exposure$/.test(name)),
     );
-    expect(changed.sort()).toEqual(wanted.map(({ type, name }) => `${type} ${name}`).sort());
+    expect(changedInputs.sort()).toEqual(
+      expectedResources.map(({ type, name }) => `${type} ${name}`).sort(),
+    );
   });
 
   test("with a token, every object is looked for by its name and owner mark", () => {
-    const looks = findResources(one, resourceTypes.program).filter(({ name }) =>
+    const lookupPrograms = findResources(firstRun, resourceTypes.program).filter(({ name }) =>
       name.includes("-reconcile-"),
     );
-    const looked = looks.flatMap(({ inputs }) => JSON.parse(inputs["stdin"]).objects as any[]);
-    const objects = one.resources.filter(isObject);
-    expect(looked.map(({ kind }) => kind).sort()).toEqual(
+    const requestedObjects = lookupPrograms.flatMap(
+      ({ inputs }) => JSON.parse(inputs["stdin"]).objects as any[],
+    );
+    const objects = firstRun.resources.filter(isObject);
+    expect(requestedObjects.map(({ kind }) => kind).sort()).toEqual(
       objects.map(({ inputs }) => inputs["kind"]).sort(),
     );
-    for (const { apiVersion, kind, metadata } of looked) {
+    for (const { apiVersion, kind, metadata } of requestedObjects) {
       expect([typeof apiVersion, typeof metadata.name]).toEqual(["string", "string"]);
       expect(metadata.annotations).toMatchObject({
         "talos-gpu/owner": expect.any(String),
@@ -78,18 +88,26 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
 
   test("a token adds only the resources that look for objects", () => {
     const names = (run: Run): string[] => run.resources.map(({ name }) => name);
-    expect(names(one).filter((name) => !name.includes("-reconcile-"))).toEqual(names(plain));
+    expect(names(firstRun).filter((name) => !name.includes("-reconcile-"))).toEqual(
+      names(runWithoutToken),
+    );
   });
 
   test("lost objects are restored before the objects that need them", () => {
-    const look = (step: string): RegisteredResource =>
-      findResource(one, resourceTypes.program, `-reconcile-${step}`);
-    const waits = (later: RegisteredResource, earlier: RegisteredResource): void =>
-      expect(dependencyUrns(one, later)).toContain(earlier.urn);
-    waits(findResource(one, resourceTypes.release), look("prepared"));
-    waits(look("released"), findResource(one, resourceTypes.release));
-    waits(findResource(one, resourceTypes.program, "-gate"), look("released"));
-    waits(look("workloads"), findResource(one, resourceTypes.program, "-gate"));
+    const lookupOfStep = (step: string): RegisteredResource =>
+      findResource(firstRun, resourceTypes.program, `-reconcile-${step}`);
+    const expectWaitsFor = (later: RegisteredResource, earlier: RegisteredResource): void =>
+      expect(dependencyUrns(firstRun, later)).toContain(earlier.urn);
+    expectWaitsFor(findResource(firstRun, resourceTypes.release), lookupOfStep("prepared"));
+    expectWaitsFor(lookupOfStep("released"), findResource(firstRun, resourceTypes.release));
+    expectWaitsFor(
+      findResource(firstRun, resourceTypes.program, "-gate"),
+      lookupOfStep("released"),
+    );
+    expectWaitsFor(
+      lookupOfStep("workloads"),
+      findResource(firstRun, resourceTypes.program, "-gate"),
+    );
   });
 });
 

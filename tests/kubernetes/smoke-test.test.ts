@@ -96,11 +96,14 @@ test.each([
   ["with DRA, it fails if it sees a card", "dra", "1"],
 ])("the container next to the smoke test requests no card: %s", async (_, stack, code) => {
   const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
-  const [test, onlooker] = findResources(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template
-    .spec.containers;
-  expect(onlooker).toMatchObject({ image: test.image, env: [{ name: "CODE", value: code }] });
-  expect(onlooker).not.toHaveProperty("resources");
-  const [shell, ...rest] = onlooker.command as [string, ...string[]];
+  const [test, secondContainer] = findResources(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec
+    .template.spec.containers;
+  expect(secondContainer).toMatchObject({
+    image: test.image,
+    env: [{ name: "CODE", value: code }],
+  });
+  expect(secondContainer).not.toHaveProperty("resources");
+  const [shell, ...rest] = secondContainer.command as [string, ...string[]];
   expect(spawnSync(shell, ["-n", ...rest], { encoding: "utf8" })).toMatchObject({
     status: 0,
     stderr: "",
@@ -126,8 +129,8 @@ test.each<[string, Record<string, unknown>]>([
   ],
   ["time slicing", { sharing: { timeSlicing: { replicas: 2 } } }],
 ])("%s changes the smoke test's Job", async (_what, changes) => {
-  const [before, after] = [await smokeTest(), await smokeTest(changes)];
-  expect(after.spec.template).not.toEqual(before.spec.template); // a Job's template cannot be changed
+  const [jobBefore, jobAfter] = [await smokeTest(), await smokeTest(changes)];
+  expect(jobAfter.spec.template).not.toEqual(jobBefore.spec.template); // a Job's template cannot be changed
 });
 
 test("a long machine name is shortened to a Job name that is a valid label", async () => {
@@ -148,9 +151,9 @@ test("a long machine name is shortened to a Job name that is a valid label", asy
 
 /** Jobs of a stack with these machines, by machine. */
 const jobsOf = async (...names: string[]): Promise<Record<string, string>> => {
-  const like = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
+  const machine = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
   const machines = Object.fromEntries(
-    names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...like }]),
+    names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...machine }]),
   );
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
@@ -163,43 +166,46 @@ const jobsOf = async (...names: string[]): Promise<Record<string, string>> => {
   );
   return Object.fromEntries(jobs);
 };
-const long = "gpu-node-of-the-second-rack-in-room";
+const longName = "gpu-node-of-the-second-rack-in-room";
 
 test.each([
-  ["the part that is cut off", `${long}-1`, `${long}-2`],
+  ["the part that is cut off", `${longName}-1`, `${longName}-2`],
   ["`.` and `-`", "gpu-1.a", "gpu-1-a"],
 ])(
   "machines whose names differ only in %s get different Jobs, and other machines' Jobs keep their names",
-  async (_, a, b) => {
-    const [together, alone] = [await jobsOf(a, b, "gpu-9"), await jobsOf(a, "gpu-9")];
-    expect(new Set(Object.values(together)).size).toBe(3);
-    for (const name of Object.values(together))
+  async (_, firstName, secondName) => {
+    const [jobsTogether, jobsAlone] = [
+      await jobsOf(firstName, secondName, "gpu-9"),
+      await jobsOf(firstName, "gpu-9"),
+    ];
+    expect(new Set(Object.values(jobsTogether)).size).toBe(3);
+    for (const name of Object.values(jobsTogether))
       expect(`${name}-12345678`).toMatch(/^[a-z0-9][-a-z0-9]{0,61}[a-z0-9]$/);
-    expect(alone).toEqual({
-      [a]: namedByPulumi("lab", "gpu-smoke-test", a),
+    expect(jobsAlone).toEqual({
+      [firstName]: namedByPulumi("lab", "gpu-smoke-test", firstName),
       "gpu-9": namedByPulumi("lab", "gpu-smoke-test", "gpu-9"),
     });
-    expect(together["gpu-9"]).toBe(alone["gpu-9"]);
+    expect(jobsTogether["gpu-9"]).toBe(jobsAlone["gpu-9"]);
   },
 );
 
 test("two machines get different Job names even if the longer name is cut at its hyphen", async () => {
-  const short = "x".repeat(31);
-  const names = await jobsOf(short, `${short}-2`);
+  const shortName = "x".repeat(31);
+  const names = await jobsOf(shortName, `${shortName}-2`);
   expect(names).toEqual({
-    [short]: namedByPulumi("lab", "gpu-smoke-test", short),
-    [`${short}-2`]: namedByPulumi("lab", "gpu-smoke-test", `${short}-2`),
+    [shortName]: namedByPulumi("lab", "gpu-smoke-test", shortName),
+    [`${shortName}-2`]: namedByPulumi("lab", "gpu-smoke-test", `${shortName}-2`),
   });
   expect(new Set(Object.values(names)).size).toBe(2);
 });
 
 describe("the smoke test with MIG", () => {
   const operator = { devicePlugin: undefined, gpuOperator: { version: "v25.10.1" } };
-  const split = (strategy: string, profile: string): Promise<any> =>
+  const smokeTestWithMig = (strategy: string, profile: string): Promise<any> =>
     smokeTest({ ...operator, sharing: { mig: { strategy, profile } } });
 
   test("waits for the MIG manager, and checks its device if slices and whole cards have the same resource", async () => {
-    const { spec } = await split("single", "all-1g.12gb");
+    const { spec } = await smokeTestWithMig("single", "all-1g.12gb");
     const pod = spec.template.spec;
     expect(pod.nodeSelector).toEqual({
       "kubernetes.io/hostname": "aarhus-h100",
@@ -235,14 +241,18 @@ describe("the smoke test with MIG", () => {
       false,
       "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)",
     ],
-  ])("passes its check with %s: %s", async (_what, passes, list) => {
-    const [check] = (await split("single", "1g.12gb")).spec.template.spec.initContainers;
+  ])("passes its check with %s: %s", async (_what, passes, smiOutput) => {
+    const [check] = (await smokeTestWithMig("single", "1g.12gb")).spec.template.spec.initContainers;
     const [program, ...args] = check.command;
     const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));
     try {
-      fs.writeFileSync(path.join(bin, "nvidia-smi"), `#!/bin/sh\ncat <<'END'\n${list}\nEND\n`, {
-        mode: 0o755,
-      });
+      fs.writeFileSync(
+        path.join(bin, "nvidia-smi"),
+        `#!/bin/sh\ncat <<'END'\n${smiOutput}\nEND\n`,
+        {
+          mode: 0o755,
+        },
+      );
       const { status, stdout } = spawnSync(program, args, {
         env: { PATH: `${bin}:/usr/bin:/bin`, [check.env[0].name]: check.env[0].value },
         encoding: "utf8",
@@ -255,17 +265,20 @@ describe("the smoke test with MIG", () => {
   });
 
   test("has no check of its device if the resource names the slice, or if no card is split", async () => {
-    const mixed = (await split("mixed", "all-balanced")).spec.template.spec;
+    const mixed = (await smokeTestWithMig("mixed", "all-balanced")).spec.template.spec;
     expect(mixed.nodeSelector).toHaveProperty(["nvidia.com/mig.config.state"], "success");
     expect(mixed.initContainers).toBeUndefined();
     expect(mixed.containers[0].resources.limits).toEqual({ "nvidia.com/mig-1g.12gb": "1" });
     expect(
-      (await split("single", "all-disabled")).spec.template.spec.initContainers,
+      (await smokeTestWithMig("single", "all-disabled")).spec.template.spec.initContainers,
     ).toBeUndefined();
   });
 
   test("is a different Job for a different profile", async () => {
-    const [before, after] = [await split("single", "1g.12gb"), await split("single", "2g.24gb")];
+    const [before, after] = [
+      await smokeTestWithMig("single", "1g.12gb"),
+      await smokeTestWithMig("single", "2g.24gb"),
+    ];
     expect(after.spec.template).not.toEqual(before.spec.template);
   });
 });

@@ -46,32 +46,32 @@ test("the markers' pods run only on the stack's machines, although the operator 
 });
 
 test("changed content of the markers replaces their pods", async () => {
-  const hashOf = async (without: FixId[], more = ""): Promise<string> => {
+  const hashOf = async (without: FixId[], additionalContent = ""): Promise<string> => {
     const plan = leaveOut(without, planCluster(validStack("mig")));
-    plan.kubernetes.markers[0]!.content += more;
+    plan.kubernetes.markers[0]!.content += additionalContent;
     const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
     const { metadata } = findResource(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec
       .template;
     return metadata.annotations["talos-gpu/content"];
   };
-  const [hash, again, other] = [
+  const [firstHash, hashWithoutFix, hashOfOtherContent] = [
     await hashOf([]),
     await hashOf(["bpfJitHarden"]),
     await hashOf([], "MORE=1\n"),
   ];
-  expect(hash).toMatch(/^[0-9a-f]{12}$/);
-  expect(again).toBe(hash);
-  expect(other).not.toBe(hash);
+  expect(firstHash).toMatch(/^[0-9a-f]{12}$/);
+  expect(hashWithoutFix).toBe(firstHash);
+  expect(hashOfOtherContent).not.toBe(firstHash);
 });
 
 /** The container's own script, with a folder in place of its fixed paths. */
-async function script(folder: string): Promise<string[]> {
+async function scriptsIn(folder: string): Promise<string[]> {
   const { pod, content } = await markers();
   const [container] = pod.containers;
   fs.mkdirSync(path.join(folder, "markers"));
   for (const [file, text] of Object.entries(content))
     fs.writeFileSync(path.join(folder, "markers", file), text);
-  const moved = (text: string): string =>
+  const withFolder = (text: string): string =>
     text
       .replaceAll("/run/nvidia/validations", path.join(folder, "validations"))
       .replaceAll("/markers/", `${folder}/markers/`)
@@ -79,68 +79,70 @@ async function script(folder: string): Promise<string[]> {
       .replaceAll("sleep 30", "sleep 0.05");
   expect(container.env).toEqual([{ name: "MARKERS", value: Object.keys(content).join(" ") }]);
   return [
-    moved(container.command[2]),
-    moved(container.readinessProbe.exec.command[2]),
+    withFolder(container.command[2]),
+    withFolder(container.readinessProbe.exec.command[2]),
     container.env[0].value,
   ];
 }
 
 test("the markers' pod writes the markers once the driver is loaded, and again after they were deleted or changed", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "markers-"));
-  const [loop, probe, names] = (await script(folder)) as [string, string, string];
+  const [loopScript, probeScript, names] = (await scriptsIn(folder)) as [string, string, string];
   const env = { ...process.env, MARKERS: names };
-  const ready = (): boolean => {
+  const isReady = (): boolean => {
     try {
-      execFileSync("/bin/sh", ["-c", probe], { env });
+      execFileSync("/bin/sh", ["-c", probeScript], { env });
       return true;
     } catch {
       return false;
     }
   };
-  const seen: string[] = [];
-  const said = (text: string): Promise<void> =>
+  const outputChunks: string[] = [];
+  const waitForOutput = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const limit = setTimeout(
-        () => reject(new Error(`"${text}" not said within 5 min, but: ${seen.join("")}`)),
+      const timeout = setTimeout(
+        () =>
+          reject(new Error(`"${text}" is not in the output after 5 min: ${outputChunks.join("")}`)),
         300_000,
       );
-      const look = (): void => {
-        if (!seen.join("").includes(text)) return void child.stdout.once("data", look);
-        clearTimeout(limit);
+      const checkOutput = (): void => {
+        if (!outputChunks.join("").includes(text))
+          return void child.stdout.once("data", checkOutput);
+        clearTimeout(timeout);
         resolve();
       };
-      look();
+      checkOutput();
     });
-  const child = spawn("/bin/sh", ["-c", loop], { env, stdio: ["ignore", "pipe", "inherit"] });
-  child.stdout.on("data", (data: Buffer) => void seen.push(data.toString()));
+  const child = spawn("/bin/sh", ["-c", loopScript], { env, stdio: ["ignore", "pipe", "inherit"] });
+  child.stdout.on("data", (data: Buffer) => void outputChunks.push(data.toString()));
   try {
-    await said("driver is not loaded");
-    expect(ready()).toBe(false);
+    await waitForOutput("driver is not loaded");
+    expect(isReady()).toBe(false);
 
     fs.writeFileSync(path.join(folder, "version"), "NVRM version: 570.211.01");
-    await said("wrote toolkit-ready");
-    expect(ready()).toBe(true);
+    await waitForOutput("wrote toolkit-ready");
+    expect(isReady()).toBe(true);
     const driverReady = path.join(folder, "validations", "driver-ready");
     expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
     expect(fs.readdirSync(path.join(folder, "validations")).sort()).toEqual(
       names.split(" ").sort(),
     );
 
-    seen.length = 0;
+    outputChunks.length = 0;
     fs.rmSync(driverReady);
-    await said("wrote driver-ready");
+    await waitForOutput("wrote driver-ready");
 
-    seen.length = 0;
+    outputChunks.length = 0;
     fs.writeFileSync(driverReady, "of another owner");
-    await said("wrote driver-ready");
+    await waitForOutput("wrote driver-ready");
     expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
-    expect(ready()).toBe(true);
+    expect(isReady()).toBe(true);
   } finally {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const exit = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
-    expect(await ended).toBe(0); // at once, without waiting for the grace period
+    expect(await exit).toBe(0); // at once, without waiting for the grace period
     fs.writeFileSync(path.join(folder, "validations", "driver-ready"), "of another owner");
-    expect(ready()).toBe(false); // nothing repairs it any more
+    expect(isReady()).toBe(false); // nothing repairs it any more
     fs.rmSync(folder, { recursive: true });
   }
 });

@@ -3,20 +3,22 @@ import { machineStates } from "../../components/recipe/effect/effect";
 import type { MachineState } from "../../components/recipe/effect/state";
 import { planOf } from "../support/plans";
 
-const state = (talosVersion: string, kubernetesVersion = "v1.35.0", more: object = {}) =>
-  machineStates(planOf("rtx5070ti", { talosVersion, kubernetesVersion, ...more }))["k8s-worker4"]!;
-const contract = { machineDefaults: { versionContract: "v1.11" } };
-const [older, newer] = [state("v1.12.6"), state("v1.12.7")];
-const owned = (contract: string) => ({
-  ...older,
+const state = (talosVersion: string, kubernetesVersion = "v1.35.0", settings: object = {}) =>
+  machineStates(planOf("rtx5070ti", { talosVersion, kubernetesVersion, ...settings }))[
+    "k8s-worker4"
+  ]!;
+const olderContract = { machineDefaults: { versionContract: "v1.11" } };
+const [olderState, newerState] = [state("v1.12.6"), state("v1.12.7")];
+const ownedState = (contract: string) => ({
+  ...olderState,
   configuration: "owned",
   mayRebootIfChanged: { contract },
 });
-const controlPlane = (
+const controlPlaneState = (
   kubernetesVersion: string,
   list: "rebootsIfChanged" | "changesWithoutReboot",
 ) => ({
-  ...owned("v1.12"),
+  ...ownedState("v1.12"),
   rebootsIfChanged: { talosVersion: "v1.12.6" },
   [list]: { talosVersion: "v1.12.6", role: "controlplane", kubernetesVersion },
 });
@@ -33,7 +35,7 @@ interface Edit {
   /** The wanted state of the edited stack. */
   after: MachineState;
 }
-const preview = ({ machine = "gpu-1", before, lastOutputs, after }: Edit) => {
+const previewEdit = ({ machine = "gpu-1", before, lastOutputs, after }: Edit) => {
   const { word: text, refused } = foretold(machine, before, lastOutputs, after);
   return { text, refused };
 };
@@ -44,50 +46,50 @@ const succeeded = (talosVersion = "v1.12.6") => ({ talosVersion });
 const failed = {};
 
 /** An edit of Kubernetes' release on a control plane. */
-const kubernetes = (
-  from: string,
-  to: string,
-  list: Parameters<typeof controlPlane>[1] = "rebootsIfChanged",
+const kubernetesEdit = (
+  versionBefore: string,
+  versionAfter: string,
+  list: Parameters<typeof controlPlaneState>[1] = "rebootsIfChanged",
 ): Omit<Edit, "name"> => ({
   machine: "cp-1",
-  before: controlPlane(from, list),
+  before: controlPlaneState(versionBefore, list),
   lastOutputs: succeeded(),
-  after: controlPlane(to, list),
+  after: controlPlaneState(versionAfter, list),
 });
 
 test.each<Edit & { reports: RegExp }>([
   {
     name: "an edit",
-    before: older,
+    before: olderState,
     lastOutputs: succeeded(),
-    after: newer,
+    after: newerState,
     reports: /^reboots: yes: talosVersion: v1\.12\.6 → v1\.12\.7/,
   },
   {
     name: "an edit over two minors",
-    before: state("v1.11.5", "v1.34.1", contract),
+    before: state("v1.11.5", "v1.34.1", olderContract),
     lastOutputs: succeeded("v1.11.5"),
-    after: state("v1.13.9", "v1.34.1", { ...contract, gpuOperator: { version: "v26.3.3" } }),
+    after: state("v1.13.9", "v1.34.1", { ...olderContract, gpuOperator: { version: "v26.3.3" } }),
     reports:
       /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9 \(.*; it is then drained .*2 times 45m/,
   },
   // Pulumi may find no change for the machine, although the failed update may have changed it.
   {
     name: "an edit that is reverted after its update failed",
-    before: newer,
+    before: newerState,
     lastOutputs: failed,
-    after: older,
+    after: olderState,
     reports: /^reboots: only if .*the last update failed/,
   },
   {
     name: "a new machine",
     before: undefined,
     lastOutputs: undefined,
-    after: older,
+    after: olderState,
     reports: /^reboots: only if it does not already run Talos v1\.12\.6/,
   },
 ])("the preview accepts $name, and reports the machine's reboots", ({ reports, ...edit }) => {
-  const { text, refused } = preview(edit);
+  const { text, refused } = previewEdit(edit);
   expect(text).toMatch(reports);
   expect(refused).toBeUndefined();
 });
@@ -95,69 +97,69 @@ test.each<Edit & { reports: RegExp }>([
 test.each<Edit & { problem: RegExp }>([
   {
     name: "a downgrade",
-    before: newer,
+    before: newerState,
     lastOutputs: succeeded("v1.12.7"),
-    after: older,
+    after: olderState,
     problem: /^machines\.gpu-1\.talosVersion: .*downgrades/,
   },
   {
     name: "a change from adopted to owned",
-    before: { ...older, configuration: "adopted" },
+    before: { ...olderState, configuration: "adopted" },
     lastOutputs: succeeded(),
-    after: { ...older, configuration: "owned" },
+    after: { ...olderState, configuration: "owned" },
     problem:
       /^machines\.gpu-1\.configuration: changes from adopted to owned; .*; write adopted\. To get owned, /,
   },
   {
     name: "a configuration that the running release cannot read",
-    before: owned("v1.11"),
+    before: ownedState("v1.11"),
     lastOutputs: succeeded("v1.11.6"),
-    after: owned("v1.12"),
+    after: ownedState("v1.12"),
     problem: /^machines\.gpu-1\.versionContract: .*HostnameConfig; write `versionContract: v1\.11`/,
   },
   {
     name: "three minors of Kubernetes",
-    ...kubernetes("v1.33.1", "v1.36.0"),
+    ...kubernetesEdit("v1.33.1", "v1.36.0"),
     problem:
       /^kubernetesVersion: v1\.33\.1 → v1\.36\.0 crosses 3 minor .*; go to v1\.34 first\. .*upgrade-k8s/,
   },
   {
     name: "three minors of Kubernetes on a machine that needs no reboot",
-    ...kubernetes("v1.33.1", "v1.36.0", "changesWithoutReboot"),
+    ...kubernetesEdit("v1.33.1", "v1.36.0", "changesWithoutReboot"),
     problem: /^kubernetesVersion: /,
   },
   {
     name: "an earlier minor of Kubernetes",
-    ...kubernetes("v1.34.0", "v1.33.1"),
+    ...kubernetesEdit("v1.34.0", "v1.33.1"),
     problem: /^kubernetesVersion: .*no downgrade.*; set it to v1\.34\.0 or newer\. /,
   },
 ])("the preview refuses $name", ({ problem, ...edit }) =>
-  expect(preview(edit).refused).toMatch(problem),
+  expect(previewEdit(edit).refused).toMatch(problem),
 );
 
 test.each<Edit>([
   {
     name: "a change from adopted to owned after a failed update",
-    before: { ...older, configuration: "adopted" },
+    before: { ...olderState, configuration: "adopted" },
     lastOutputs: failed,
-    after: { ...older, configuration: "owned" },
+    after: { ...olderState, configuration: "owned" },
   },
   {
     name: "a contract that the running release can read",
-    before: owned("v1.11"),
+    before: ownedState("v1.11"),
     lastOutputs: succeeded("v1.11.6"),
-    after: owned("v1.11"),
+    after: ownedState("v1.11"),
   },
-  { name: "the next minor of Kubernetes", ...kubernetes("v1.33.1", "v1.34.0") },
-  { name: "an older patch of Kubernetes", ...kubernetes("v1.33.1", "v1.33.0") },
+  { name: "the next minor of Kubernetes", ...kubernetesEdit("v1.33.1", "v1.34.0") },
+  { name: "an older patch of Kubernetes", ...kubernetesEdit("v1.33.1", "v1.33.0") },
   {
     name: "an earlier minor of Kubernetes with a new reconcileToken",
     machine: "cp-1",
-    before: controlPlane("v1.34.0", "rebootsIfChanged"),
+    before: controlPlaneState("v1.34.0", "rebootsIfChanged"),
     lastOutputs: succeeded(),
     after: {
-      ...controlPlane("v1.33.1", "rebootsIfChanged"),
+      ...controlPlaneState("v1.33.1", "rebootsIfChanged"),
       mayRebootIfChanged: { reconcileToken: "upgraded by hand" },
     },
   },
-])("the preview accepts $name", (edit) => expect(preview(edit).refused).toBeUndefined());
+])("the preview accepts $name", (edit) => expect(previewEdit(edit).refused).toBeUndefined());

@@ -5,7 +5,7 @@ import { machineSecrets, talosconfig } from "../support/talos";
 
 export const SCHEMATIC = "c".repeat(64);
 /** An owned machine. */
-export const planned: PlannedMachine = {
+export const plannedMachine: PlannedMachine = {
   name: "gpu-1",
   address: "10.0.0.1",
   role: "worker",
@@ -46,8 +46,8 @@ export const credentials: Credentials = {
   machineSecrets,
   kubeconfig: "clusters: [{ name: kubeconfig-content }]\n",
 };
-/** Arguments of such a machine outside a cluster. */
-export const args = (more: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
+/** Arguments of a GpuMachine without a cluster. */
+export const args = (fields: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
   address: "10.0.0.1",
   role: "worker",
   configuration: "owned",
@@ -56,5 +56,5 @@ export const args = (more: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
   clusterName: "lab",
   clusterEndpoint: "https://10.0.0.10:6443",
   ...credentials,
-  ...more,
+  ...fields,
 });

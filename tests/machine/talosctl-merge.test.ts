@@ -19,16 +19,16 @@ import { withTalosctl } from "./with-talosctl";
  * takes it for a missing one.
  */
 const run = promisify(execFile);
-const its = withTalosctl();
+const tools = withTalosctl();
 
 const word = fc.constantFrom("alpha", "beta", "gamma", "delta");
-const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+const distinctItems = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
   fc.uniqueArray(arbitrary, {
     minLength: 1,
     maxLength: 3,
     selector: (value) => JSON.stringify(value),
   });
-const record = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> =>
+const dictionary = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> =>
   fc.dictionary(word, value, { minKeys: 1, maxKeys: 3 });
 const address = fc.integer({ min: 1, max: 250 }).map((host) => `10.9.8.${host}`);
 const size = fc.integer({ min: 1, max: 60_000 });
@@ -40,13 +40,15 @@ const size = fc.integer({ min: 1, max: 60_000 });
 const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     {
-      sysctls: record(fc.oneof(word, size)),
-      nodeLabels: record(word),
-      certSANs: some(word.map((name) => `${side}-${name}`)),
+      sysctls: dictionary(fc.oneof(word, size)),
+      nodeLabels: dictionary(word),
+      certSANs: distinctItems(word.map((name) => `${side}-${name}`)),
       kernel: fc.record({
-        modules: some(word.map((name) => ({ name: `${side}_${name}`, parameters: ["a=b"] }))),
+        modules: distinctItems(
+          word.map((name) => ({ name: `${side}_${name}`, parameters: ["a=b"] })),
+        ),
       }),
-      files: some(word).map((names) =>
+      files: distinctItems(word).map((names) =>
         names.map((name) => ({
           path: `/var/${side}/${name}`,
           op: "create",
@@ -55,17 +57,19 @@ const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
         })),
       ),
       time: fc.record({
-        servers: some(word.map((name) => `${side}.${name}`)),
+        servers: distinctItems(word.map((name) => `${side}.${name}`)),
         bootTimeout: fc.constant("2m0s"),
       }),
       kubelet: fc.record({
-        extraArgs: record(word),
-        extraConfig: fc.record({ maxPods: size, nested: record(fc.boolean()) }),
+        extraArgs: dictionary(word),
+        extraConfig: fc.record({ maxPods: size, nested: dictionary(fc.boolean()) }),
         disableManifestsDirectory: fc.boolean(),
       }),
       network: fc.record({
-        nameservers: some(address.map((one) => (side === "a" ? one : one.replace("10.9", "10.7")))),
-        interfaces: some(word).map((names) =>
+        nameservers: distinctItems(
+          address.map((host) => (side === "a" ? host : host.replace("10.9", "10.7"))),
+        ),
+        interfaces: distinctItems(word).map((names) =>
           names.map((name) => ({
             interface: name,
             mtu: 9000,
@@ -74,7 +78,7 @@ const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
         ),
       }),
       registries: fc.record({
-        mirrors: record(fc.constant({ endpoints: [`https://${side}.example.org`] })),
+        mirrors: dictionary(fc.constant({ endpoints: [`https://${side}.example.org`] })),
       }),
     },
     { requiredKeys: [] },
@@ -84,10 +88,10 @@ const cluster = fc.record(
   {
     network: fc.record({
       cni: fc.constant({ name: "none" }),
-      podSubnets: some(address.map((one) => `${one}/32`)),
+      podSubnets: distinctItems(address.map((host) => `${host}/32`)),
     }),
     proxy: fc.record({ disabled: fc.boolean() }),
-    apiServer: fc.record({ extraArgs: record(word) }),
+    apiServer: fc.record({ extraArgs: dictionary(word) }),
   },
   { requiredKeys: [] },
 );
@@ -107,14 +111,14 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
         name,
         configFiles: [{ content: side, mountPath: "/etc/x" }],
       })),
-      some(word).map((images) => ({
+      distinctItems(word).map((images) => ({
         apiVersion: "v1alpha1",
         kind: "ImageVerificationConfig",
         rules: images.map((image) =>
           side === "a" ? { image, skip: true } : { image, deny: true },
         ),
       })),
-      some(size).map((ports) => ({
+      distinctItems(size).map((ports) => ({
         apiVersion: "v1alpha1",
         kind: "NetworkRuleConfig",
         name: "rule",
@@ -132,24 +136,24 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
 const patch = (side: string): fc.Arbitrary<string> =>
   fc
     .tuple(machine(side), cluster, documents(side), fc.boolean())
-    .map(([machinePart, clusterPart, more, inFlow]) =>
-      [{ machine: machinePart, cluster: clusterPart }, ...more]
-        .map((part) => (inFlow ? `${JSON.stringify(part)}\n` : stringify(part)))
+    .map(([machinePart, clusterPart, documentParts, inFlow]) =>
+      [{ machine: machinePart, cluster: clusterPart }, ...documentParts]
+        .map((document) => (inFlow ? `${JSON.stringify(document)}\n` : stringify(document)))
         .join("---\n"),
     );
 
 const { require } = catalogue.find(({ name }) => name === "talosctl")!.modules!;
-const newest = semver.coerce(
+const newestMinor = semver.coerce(
   require.find((module) => module.startsWith("github.com/siderolabs/talos ")),
 )!.minor;
-const contracts = knownMinors().filter((minor) => Number(minor.split(".")[1]) <= newest);
+const contracts = knownMinors().filter((minor) => Number(minor.split(".")[1]) <= newestMinor);
 
 test("the tested contracts end with that of the pinned talosctl", () =>
-  expect(contracts.at(-1)).toBe(`1.${newest}`));
+  expect(contracts.at(-1)).toBe(`1.${newestMinor}`));
 
 describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) => {
   test("a merge equals talosctl's, and unmerging restores the configuration", async () => {
-    const base = path.join(its.folder, `${contract}.yaml`);
+    const baseFile = path.join(tools.folder, `${contract}.yaml`);
     const args = [
       "--talos-version",
       contract,
@@ -158,42 +162,45 @@ describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) =
       "--output-types",
       "worker",
     ];
-    await run(its.talosctl, [
+    await run(tools.talosctl, [
       "gen",
       "config",
       "lab",
       "https://10.0.0.1:6443",
       ...args,
       "--output",
-      base,
+      baseFile,
     ]);
-    const live = fs.readFileSync(base, "utf8");
-    const secrets = [...live.matchAll(/^\s+(?:token|secret|id|key): (\S{16,})/gm)].map(
+    const baseConfiguration = fs.readFileSync(baseFile, "utf8");
+    const secrets = [...baseConfiguration.matchAll(/^\s+(?:token|secret|id|key): (\S{16,})/gm)].map(
       (match) => match[1]!,
     );
     expect(secrets.length).toBeGreaterThan(0);
 
-    const patched = async (file: string, patches: string[]): Promise<string> => {
-      const wanted = patches.flatMap((text) => ["--patch", text]);
-      return (await run(its.talosctl, ["machineconfig", "patch", file, ...wanted])).stdout;
+    const patchWithTalosctl = async (file: string, patches: string[]): Promise<string> => {
+      const patchArgs = patches.flatMap((text) => ["--patch", text]);
+      return (await run(tools.talosctl, ["machineconfig", "patch", file, ...patchArgs])).stdout;
     };
-    const nothing = "machine: {}\n"; // an empty patch: talosctl then writes the merged file in its own order
-    const before = await patched(base, [nothing]);
+    const emptyPatch = "machine: {}\n"; // an empty patch: talosctl then writes the merged file in its own order
+    const baseText = await patchWithTalosctl(baseFile, [emptyPatch]);
     const property = fc.asyncProperty(patch("a"), patch("b"), async (first, second) => {
       const patches = [first, second];
-      const { configuration, added, conflicts } = mergeConfiguration(live, patches);
+      const { configuration, added, conflicts } = mergeConfiguration(baseConfiguration, patches);
       expect(conflicts).toEqual([]);
-      const file = path.join(its.folder, "merged.yaml");
+      const file = path.join(tools.folder, "merged.yaml");
       fs.writeFileSync(file, configuration);
-      const [ours, theirs] = await Promise.all([patched(file, [nothing]), patched(base, patches)]);
-      expect(withoutOrder(ours)).toEqual(withoutOrder(theirs));
+      const [mergedText, talosctlText] = await Promise.all([
+        patchWithTalosctl(file, [emptyPatch]),
+        patchWithTalosctl(baseFile, patches),
+      ]);
+      expect(withoutOrder(mergedText)).toEqual(withoutOrder(talosctlText));
 
-      const again = mergeConfiguration(configuration, patches, added);
-      expect(again.changed).toBe(false);
-      const remembered = JSON.stringify(added);
-      for (const secret of secrets) expect(remembered).not.toContain(secret);
+      const secondMerge = mergeConfiguration(configuration, patches, added);
+      expect(secondMerge.changed).toBe(false);
+      const addedText = JSON.stringify(added);
+      for (const secret of secrets) expect(addedText).not.toContain(secret);
       fs.writeFileSync(file, unmergeConfiguration(configuration, added));
-      expect(await patched(file, [nothing])).toBe(before);
+      expect(await patchWithTalosctl(file, [emptyPatch])).toBe(baseText);
     });
     await fc.assert(property, { numRuns: 3, endOnFailure: true });
   });

@@ -11,11 +11,11 @@ import { withTalosctl } from "./with-talosctl";
 import { stacks } from "../support/stacks";
 
 const run = promisify(execFile);
-const its = withTalosctl();
+const tools = withTalosctl();
 
 /** Every stack of the repository, and a stack with every setting of a machine, for Talos 1.12 and for 1.13. */
 function specs(): [string, ClusterSpec][] {
-  const everything = (talosVersion: string, kubernetesVersion: string): ClusterSpec => ({
+  const stackWithEverySetting = (talosVersion: string, kubernetesVersion: string): ClusterSpec => ({
     talosVersion,
     kubernetesVersion,
     clusterName: "everything",
@@ -44,27 +44,31 @@ function specs(): [string, ClusterSpec][] {
     ),
     devicePlugin: { version: "0.18.2" },
   });
-  const ours = stacks.map((name): [string, ClusterSpec] => [
+  const repositoryStacks = stacks.map((name): [string, ClusterSpec] => [
     name,
     parseSpec(readStackFile(name)).spec!,
   ]);
   return [
-    ...ours,
-    ["everything on 1.12", everything("v1.12.6", "v1.35.0")],
-    ["everything on 1.13", everything("v1.13.0", "v1.36.0")],
+    ...repositoryStacks,
+    ["everything on 1.12", stackWithEverySetting("v1.12.6", "v1.35.0")],
+    ["everything on 1.13", stackWithEverySetting("v1.13.0", "v1.36.0")],
   ];
 }
 
 test.each(specs())(
   "talosctl's strict validation accepts the configuration of every machine in %s",
   async (name, spec) => {
-    const existing = await makeExistingCluster(path.join(its.folder, name), its.talosctl, spec);
+    const existingCluster = await makeExistingCluster(
+      path.join(tools.folder, name),
+      tools.talosctl,
+      spec,
+    );
     for (const machine of planCluster(spec).machines) {
-      const base = existing.configurations[machine.name]!;
-      const file = path.join(its.folder, name, `${machine.name}-with-gpu.yaml`);
+      const baseFile = existingCluster.configurations[machine.name]!;
+      const file = path.join(tools.folder, name, `${machine.name}-with-gpu.yaml`);
       if (machine.configuration === "adopted") {
         const { configuration, conflicts } = mergeConfiguration(
-          fs.readFileSync(base, "utf8"),
+          fs.readFileSync(baseFile, "utf8"),
           machine.patches,
         );
         expect(conflicts).toEqual([]);
@@ -72,13 +76,15 @@ test.each(specs())(
       } else {
         // Except on Omni, the base already has the stack's own patches. Only the package's patches are new, and
         // they come last.
-        const own =
+        const ownPatchCount =
           (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length;
-        const ours = machine.patches.slice(machine.configuration === "omni" ? 0 : own);
-        const args = ours.flatMap((patch) => ["--patch", patch]);
-        await run(its.talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
+        const packagePatches = machine.patches.slice(
+          machine.configuration === "omni" ? 0 : ownPatchCount,
+        );
+        const args = packagePatches.flatMap((patch) => ["--patch", patch]);
+        await run(tools.talosctl, ["machineconfig", "patch", baseFile, ...args, "--output", file]);
       }
-      await run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
+      await run(tools.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
       const machineSection = parse(fs.readFileSync(file, "utf8").split(/^---$/m)[0]!).machine;
       const modules = (machineSection.kernel?.modules ?? []).map(
         (module: { name: string }) => module.name,
@@ -94,12 +100,12 @@ test.each(specs())(
 );
 
 test("talosctl's strict validation refuses a misspelt field", async () => {
-  const file = path.join(its.folder, "wrong.yaml");
+  const file = path.join(tools.folder, "wrong.yaml");
   fs.writeFileSync(
     file,
     "version: v1alpha1\nmachine:\n  type: worker\n  kernal: {}\ncluster: {}\n",
   );
   await expect(
-    run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]),
+    run(tools.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]),
   ).rejects.toThrow(/kernal/);
 });

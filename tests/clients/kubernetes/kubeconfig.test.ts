@@ -31,14 +31,14 @@ const config = (user: object, cluster: object = {}): object => ({
   users: [{ name: "me", user }],
 });
 
-function written(place: string, content: object | string): string {
-  const file = path.join(folder, place);
+function writeFile(relativePath: string, content: object | string): string {
+  const file = path.join(folder, relativePath);
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
   return file;
 }
 
-const relative = {
+const userWithRelativePaths = {
   "client-certificate": "me.crt",
   "client-key": "keys/me.key",
   tokenFile: "token",
@@ -46,11 +46,14 @@ const relative = {
 };
 
 test("relative paths are resolved from the folder of the kubeconfig that contains them", () => {
-  const near = written("near/config", config(relative, { "certificate-authority": "ca.crt" }));
-  const far = written("far/config", {
+  const nearFile = writeFile(
+    "near/config",
+    config(userWithRelativePaths, { "certificate-authority": "ca.crt" }),
+  );
+  const farFile = writeFile("far/config", {
     users: [{ name: "you", user: { tokenFile: "token", exec: { command: "aws" } } }],
   });
-  for (const files of [[near], [near, far], [far, near]]) {
+  for (const files of [[nearFile], [nearFile, farFile], [farFile, nearFile]]) {
     const { clusters, users } = parse(kubeconfigOfFiles(files)) as Record<
       string,
       { name: string; user: object; cluster: object }[]
@@ -65,16 +68,16 @@ test("relative paths are resolved from the folder of the kubeconfig that contain
       exec: { command: path.join(folder, "near/plugin"), args: ["./left-alone"] },
     });
     if (files.length === 1) continue;
-    const yours = { tokenFile: path.join(folder, "far/token"), exec: { command: "aws" } };
-    expect(users!.find(({ name }) => name === "you")!.user).toEqual(yours);
+    const expectedUser = { tokenFile: path.join(folder, "far/token"), exec: { command: "aws" } };
+    expect(users!.find(({ name }) => name === "you")!.user).toEqual(expectedUser);
   }
 });
 
 test("a single kubeconfig without relative paths stays unchanged, comments included", () => {
   const text = `# mine\n${JSON.stringify(config({ token: "t" }))}\n`;
-  expect(kubeconfigOfFiles([written("plain", text)])).toBe(text);
+  expect(kubeconfigOfFiles([writeFile("plain", text)])).toBe(text);
   expect(
-    kubeconfigOfVariable(`/nowhere${path.delimiter}${written("plain", text)}${path.delimiter}`),
+    kubeconfigOfVariable(`/nowhere${path.delimiter}${writeFile("plain", text)}${path.delimiter}`),
   ).toBe(text);
 });
 
@@ -86,10 +89,10 @@ test.each<[string, string[], RegExp]>([
     /^ENOENT: none of these files exists: \/a-nowhere, \/b-nowhere$/,
   ],
   ["a folder", [folder], /is a folder$/],
-  ["a file that is not YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
+  ["a file that is not YAML", [writeFile("secret", "a: [hunter2")], /secret is not YAML$/],
   [
     "a list",
-    [written("list", "[hunter2]")],
+    [writeFile("list", "[hunter2]")],
     /list contains no cluster, so it is not a kubeconfig$/,
   ],
 ])("%s is reported without a quote of its content", (_, files, message) => {
@@ -97,27 +100,29 @@ test.each<[string, string[], RegExp]>([
 });
 
 describe("a kubeconfig as text", () => {
-  const read = (user: object, cluster?: object) =>
+  const readUser = (user: object, cluster?: object) =>
     readKubeconfig(JSON.stringify(config(user, cluster)));
 
   test("has the token from its token file", () => {
-    const tokenFile = written("token", "t0ken\n");
-    const user: KubeconfigUser | null = read({ tokenFile, token: "old" }).getCurrentUser();
+    const tokenFile = writeFile("token", "t0ken\n");
+    const user: KubeconfigUser | null = readUser({ tokenFile, token: "old" }).getCurrentUser();
     expect(user).toMatchObject({ tokenFile, token: "t0ken" });
   });
 
   test("is refused if its token file cannot be read and it has no token", () => {
-    expect(() => read({ tokenFile: "/nowhere/token" })).toThrow(
+    expect(() => readUser({ tokenFile: "/nowhere/token" })).toThrow(
       /^the token of user me: ENOENT.*\/nowhere\/token/,
     );
-    expect(read({ tokenFile: "/nowhere/token", token: "old" }).getCurrentUser()?.token).toBe("old");
+    expect(readUser({ tokenFile: "/nowhere/token", token: "old" }).getCurrentUser()?.token).toBe(
+      "old",
+    );
   });
 
   test("keeps a cluster's settings for its credential plugin", () => {
     const extensions = [
       { name: "client.authentication.k8s.io/exec", extension: { audience: "home" } },
     ];
-    const cluster: KubeconfigCluster | null = read({}, { extensions }).getCurrentCluster();
+    const cluster: KubeconfigCluster | null = readUser({}, { extensions }).getCurrentCluster();
     expect(cluster?.execConfig).toEqual({ audience: "home" });
   });
 

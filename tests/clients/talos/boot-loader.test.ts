@@ -24,9 +24,12 @@ test.each<[string, boolean, string, boolean]>([
   ],
   ["GRUB and an unknown configuration", true, "", true],
   ["systemd-boot", true, "machine: {install: {disk: /dev/sda}}", false],
-])("with %s, the boot loader uses the image's kernel arguments: %s", (_, takes, active, byGrub) => {
-  expect(takesImageArgs(active, byGrub)).toBe(takes);
-});
+])(
+  "with %s, the boot loader uses the image's kernel arguments: %s",
+  (_, usesImageArgs, active, isGrub) => {
+    expect(takesImageArgs(active, isGrub)).toBe(usesImageArgs);
+  },
+);
 
 /** A partition in the form in which Talos reports it. */
 const partition = (label: string, parent: string, size?: number): Resource => ({

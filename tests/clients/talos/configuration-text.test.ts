@@ -14,7 +14,8 @@ test.each([
     string,
   ];
   expect([active, persistent].map(installImage)).toEqual(["a:1", "a:2"]);
-  const parts = (after: string): boolean[] => changedParts(active, after).map(isOfInstallation);
-  expect(parts(persistent)).toEqual([true]);
-  expect(parts(persistent.replace("worker", "controlplane"))).toContain(false);
+  const isInstallationChange = (changedConfiguration: string): boolean[] =>
+    changedParts(active, changedConfiguration).map(isOfInstallation);
+  expect(isInstallationChange(persistent)).toEqual([true]);
+  expect(isInstallationChange(persistent.replace("worker", "controlplane"))).toContain(false);
 });

@@ -5,7 +5,7 @@ import { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import type { Talosctl } from "../../../components/clients/talos/talosctl";
 
 /** Output in the form of talosctl v1.13 (cmd/talosctl/cmd/talos/etcd.go). */
-const printed: Record<string, string> = {
+const outputs: Record<string, string> = {
   "etcd members": [
     "NODE       ID                 HOSTNAME   PEER URLS                                        CLIENT URLS              LEARNER",
     "10.0.0.1   4d5a3b2c1f0e9d8c   cp-1       https://10.0.0.1:2380,https://[fd00::1]:2380     https://10.0.0.1:2379    false",
@@ -17,12 +17,12 @@ const printed: Record<string, string> = {
   ].join("\n"),
 };
 
-function machine() {
+function createMachine() {
   const nodes: string[] = [];
   const talosctl = {
     run: async (args: readonly string[]) => (
       nodes.push(args.at(-1)!),
-      printed[args.slice(0, 2).join(" ")]!
+      outputs[args.slice(0, 2).join(" ")]!
     ),
   };
   return {
@@ -32,7 +32,7 @@ function machine() {
 }
 
 test("an etcd member has all its URLs, and only its peer URLs before it starts", async () => {
-  expect(await machine().machine.etcdMembers()).toEqual([
+  expect(await createMachine().machine.etcdMembers()).toEqual([
     {
       id: "4d5a3b2c1f0e9d8c",
       hostname: "cp-1",
@@ -72,7 +72,7 @@ function machineWithServices(): TalosMachine {
 }
 
 test("a machine's own etcd member is the member in its etcd status", async () => {
-  expect(await machine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
+  expect(await createMachine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
 });
 
 test.each([
@@ -84,8 +84,8 @@ test.each([
     Promise.resolve(
       JSON.stringify({ metadata: { id }, spec: { value: "Talos-v1.13.0.efi" } }, null, 4),
     );
-  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-  expect(await asked.isUnconfirmed()).toBe(isUnconfirmed);
+  const machine = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await machine.isUnconfirmed()).toBe(isUnconfirmed);
 });
 
 const header = "NODE       IMAGE   DIGEST        SIZE     LABELS   CREATED";
@@ -96,18 +96,18 @@ test.each<[string, boolean, string | CallError]>([
   ["a list of other images", false, `${header}\n${row("a:2")}`],
   ["an empty answer", false, ""],
   ["no such call in Talos", false, new CallError("unimplemented", "code = Unimplemented")],
-])("with %s, the installer counts as pulled: %s", async (_, was, answer) => {
+])("with %s, the installer counts as pulled: %s", async (_, isPulled, answer) => {
   const run = () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
-  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-  expect(await asked.hasPulled("a:1")).toBe(was);
+  const machine = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await machine.hasPulled("a:1")).toBe(isPulled);
 });
 
 test("images of pods are listed and pulled in the namespace cri", async () => {
   const lines: string[] = [];
   const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");
-  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-  await asked.hasPulled("a:1", "pods");
-  await asked.pull("a:1", "pods", 1000);
+  const machine = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  await machine.hasPulled("a:1", "pods");
+  await machine.pull("a:1", "pods", 1000);
   expect(lines).toEqual([
     "image list --namespace cri --nodes 10.0.0.1",
     "image pull a:1 --namespace cri --nodes 10.0.0.1",
@@ -134,8 +134,8 @@ test("static pods are read with their image and readiness", async () => {
         ? texts.map((text) => `${JSON.stringify(text, null, 4)}\n`).join("")
         : "",
     );
-  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-  expect(await asked.staticPods()).toEqual([
+  const machine = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await machine.staticPods()).toEqual([
     { name: "kube-apiserver", image: "registry.k8s.io/kube-apiserver:v1.36.0", ready: true },
     { name: "kube-scheduler", image: "registry.k8s.io/kube-scheduler:v1.36.0", ready: false },
   ]);
@@ -145,10 +145,10 @@ test("an upgrade uses the installer from the namespace into which it was pulled"
   const lines: string[] = [];
   const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");
   const talosctl = { run, version: () => Promise.resolve("1.13.0") } as unknown as Talosctl;
-  const asked = new TalosMachine(talosctl, "10.0.0.1", {} as SecretFiles);
+  const machine = new TalosMachine(talosctl, "10.0.0.1", {} as SecretFiles);
   for (const place of ["disk", "memory"] as const) {
-    await asked.pull("a:1", place, 1000);
-    await asked.upgrade("a:1", place, "lifecycle", 1000);
+    await machine.pull("a:1", place, 1000);
+    await machine.upgrade("a:1", place, "lifecycle", 1000);
   }
   expect(lines.map((line) => /--namespace (\w+)/.exec(line)?.[1])).toEqual([
     "system",
@@ -159,14 +159,14 @@ test("an upgrade uses the installer from the namespace into which it was pulled"
 });
 
 test("a machine at another address is called by the same talosctl", async () => {
-  const { nodes, machine: one } = machine();
-  expect(await one.at("10.0.0.2").etcdProblems()).toEqual([]);
+  const { nodes, machine } = createMachine();
+  expect(await machine.at("10.0.0.2").etcdProblems()).toEqual([]);
   expect(nodes).toEqual(["10.0.0.2"]);
 });
 
 describe("the configurations of a machine", () => {
   /** Answers of a machine: resources by ID, and files. */
-  const answering = (
+  const machineWithResources = (
     resources: Record<string, string>,
     files: Record<string, string> = {},
   ): TalosMachine => {
@@ -182,29 +182,34 @@ describe("the configurations of a machine", () => {
     };
     return new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
   };
-  const [active, next] = ["version: v1alpha1\n", "version: v1alpha1\ndebug: true\n"];
-  const onDisk = "/system/state/config.yaml";
+  const [active, stagedConfiguration] = ["version: v1alpha1\n", "version: v1alpha1\ndebug: true\n"];
+  const configurationPath = "/system/state/config.yaml";
 
   test("the configuration of the next boot is read from a resource since Talos 1.10", async () => {
-    const machine = answering({ v1alpha1: active, persistent: next }, { [onDisk]: "never read" });
-    expect(await machine.configurations()).toEqual({ active, persistent: next });
+    const machine = machineWithResources(
+      { v1alpha1: active, persistent: stagedConfiguration },
+      { [configurationPath]: "never read" },
+    );
+    expect(await machine.configurations()).toEqual({ active, persistent: stagedConfiguration });
   });
 
   test("the configuration of the next boot is read from a file before Talos 1.10", async () => {
-    const configurations = await answering(
+    const configurations = await machineWithResources(
       { v1alpha1: active },
-      { [onDisk]: next },
+      { [configurationPath]: stagedConfiguration },
     ).configurations();
-    expect(configurations).toEqual({ active, persistent: next });
+    expect(configurations).toEqual({ active, persistent: stagedConfiguration });
     expect(isStaged(configurations)).toBe(true);
   });
 
   test("a machine with neither the resource `persistent` nor the file config.yaml has no configuration for the next boot", async () => {
-    expect(await answering({ v1alpha1: active }).configurations()).toEqual({ active });
+    expect(await machineWithResources({ v1alpha1: active }).configurations()).toEqual({ active });
   });
 
   test("a machine without an active configuration has none for the next boot, even if it has the file", async () => {
-    expect(await answering({}, { [onDisk]: next }).configurations()).toEqual({});
+    expect(
+      await machineWithResources({}, { [configurationPath]: stagedConfiguration }).configurations(),
+    ).toEqual({});
   });
 });
 
@@ -218,7 +223,7 @@ const systemDisk = [
   volume("sda5", "META", "sda"),
   volume("sda6", "STATE", "sda"),
 ];
-const boot = volume("sda3", "BOOT", "sda");
+const bootPartition = volume("sda3", "BOOT", "sda");
 const bootOfTalos18 = { metadata: { id: "sda3" }, spec: { parent: "sda", partitionLabel: "BOOT" } };
 const afterKexec = "talos.platform=metal intel_iommu=on";
 const fromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${afterKexec}`;
@@ -226,8 +231,8 @@ const fromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${afterKexec}`;
 // talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported
 // with systemd-boot.
 test.each<[string, string[], object[], string, string]>([
-  ["GRUB", ["intel_iommu=on"], [...systemDisk, boot], fromPowerOn, ""],
-  ["GRUB after kexec", ["intel_iommu=on"], [...systemDisk, boot], afterKexec, ""],
+  ["GRUB", ["intel_iommu=on"], [...systemDisk, bootPartition], fromPowerOn, ""],
+  ["GRUB after kexec", ["intel_iommu=on"], [...systemDisk, bootPartition], afterKexec, ""],
   [
     "GRUB in the form of Talos 1.8",
     ["intel_iommu=on"],
@@ -235,11 +240,11 @@ test.each<[string, string[], object[], string, string]>([
     afterKexec,
     "",
   ],
-  ["GRUB on a disk without META", ["intel_iommu=on"], [boot], afterKexec, ""],
+  ["GRUB on a disk without META", ["intel_iommu=on"], [bootPartition], afterKexec, ""],
   [
     "GRUB and grubUseUKICmdline",
     [],
-    [...systemDisk, boot],
+    [...systemDisk, bootPartition],
     fromPowerOn,
     "\n    grubUseUKICmdline: true",
   ],
@@ -253,21 +258,29 @@ test.each<[string, string[], object[], string, string]>([
   ],
 ])(
   "with %s, the machine boots with the configuration's kernel arguments %j",
-  async (_, stay, volumes, commandLine, setting) => {
+  async (_, expectedArgs, volumes, commandLine, setting) => {
     const spec = `machine:\n  install:\n    extraKernelArgs: [intel_iommu=on]${setting}\n`;
     const configuration = JSON.stringify({ metadata: { id: "v1alpha1" }, spec }, null, 4);
     const answers = {
       machineconfig: `${configuration}\n`,
-      discoveredvolumes: volumes.map((one) => `${JSON.stringify(one, null, 4)}\n`).join(""),
+      discoveredvolumes: volumes
+        .map((resource) => `${JSON.stringify(resource, null, 4)}\n`)
+        .join(""),
       "/proc/cmdline": commandLine,
       "/system/state/config.yaml": spec,
     };
     const run = (args: readonly string[]): Promise<string> =>
-      Promise.resolve(Object.entries(answers).find(([asked]) => args.includes(asked))?.[1] ?? "");
-    const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
-    const image = await one.image();
-    expect(image.configuredArgs).toEqual(stay);
-    expect(image.bootArgs).toEqual(stay.length > 0 ? stay : undefined);
+      Promise.resolve(
+        Object.entries(answers).find(([argument]) => args.includes(argument))?.[1] ?? "",
+      );
+    const machine = new TalosMachine(
+      { run } as unknown as Talosctl,
+      "192.0.2.1",
+      {} as SecretFiles,
+    );
+    const image = await machine.image();
+    expect(image.configuredArgs).toEqual(expectedArgs);
+    expect(image.bootArgs).toEqual(expectedArgs.length > 0 ? expectedArgs : undefined);
   },
 );
 
@@ -278,11 +291,11 @@ test("volumes that only the TPM can open are read from the active configuration"
   const security = { spec: { secureBoot: true } };
   const answers: Record<string, unknown> = { machineconfig: config, securitystate: security };
   const run = (args: readonly string[]): Promise<string> => {
-    const [, answer] = Object.entries(answers).find(([asked]) => args.includes(asked)) ?? [];
+    const [, answer] = Object.entries(answers).find(([argument]) => args.includes(argument)) ?? [];
     return Promise.resolve(answer === undefined ? "" : JSON.stringify(answer, null, 4));
   };
-  const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
-  expect(await one.image()).toMatchObject({ secureBoot: true, sealed: ["EPHEMERAL"] });
+  const machine = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
+  expect(await machine.image()).toMatchObject({ secureBoot: true, sealed: ["EPHEMERAL"] });
 });
 
 // Both IDs are the Image Factory's, for the modules and the toolkit of the branch production, in both orders.
@@ -294,25 +307,25 @@ const [modulesFirst, sorted] = [
   "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
   "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
 ];
-const content = `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`;
+const schematicText = `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`;
 test.each([
   [
     "with its extensions in another order gets the ID of the sorted ones",
     modulesFirst,
-    content,
+    schematicText,
     sorted,
   ],
   ["without a content keeps its ID", modulesFirst, "", modulesFirst],
   [
     "with more than extensions keeps its ID",
     "c".repeat(64),
-    `${content}\nbootloader: grub`,
+    `${schematicText}\nbootloader: grub`,
     "c".repeat(64),
   ],
-])("a schematic %s", async (_, version, extraInfo, image) => {
+])("a schematic %s", async (_, version, extraInfo, expectedId) => {
   const resource = { spec: { metadata: { name: "schematic", version, extraInfo } } };
   const run = (): Promise<string> => Promise.resolve(`${JSON.stringify(resource, null, 4)}\n`);
   const machine = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
-  expect(await machine.schematic()).toBe(image);
-  expect(await machine.extensions()).toEqual({ names: [], schematic: version, image });
+  expect(await machine.schematic()).toBe(expectedId);
+  expect(await machine.extensions()).toEqual({ names: [], schematic: version, image: expectedId });
 });

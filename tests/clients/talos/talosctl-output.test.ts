@@ -7,16 +7,20 @@ import {
 import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
 
 test("parseResources reads indented JSON objects that follow each other", () => {
-  const one = {
+  const firstResource = {
     node: "10.0.0.1",
     metadata: { id: "v1alpha1" },
     spec: "version: v1alpha1\n---\nkind: X\n",
   };
-  const two = { node: "10.0.0.1", metadata: { id: "persistent" }, spec: "a: |\n    }\n    {\n" };
-  const text = `${JSON.stringify(one, null, 4)}\n${JSON.stringify(two, null, 4)}\n`;
-  expect(parseResources(text)).toEqual([one, two]);
+  const secondResource = {
+    node: "10.0.0.1",
+    metadata: { id: "persistent" },
+    spec: "a: |\n    }\n    {\n",
+  };
+  const text = `${JSON.stringify(firstResource, null, 4)}\n${JSON.stringify(secondResource, null, 4)}\n`;
+  expect(parseResources(text)).toEqual([firstResource, secondResource]);
   expect(parseResources("")).toEqual([]);
-  expect(configurationText(one)).toBe("version: v1alpha1\n---\nkind: X\n");
+  expect(configurationText(firstResource)).toBe("version: v1alpha1\n---\nkind: X\n");
   expect(configurationText({ metadata: { id: "v1alpha1" }, spec: { version: "v1alpha1" } })).toBe(
     "version: v1alpha1\n",
   );
