@@ -28,7 +28,7 @@ export const isLabChart = (name: string): name is LabChart =>
 /**
  * Writes a chart as a folder for Helm: `dir/<chart>-<version>`. The charts of the device plugin and of the DRA driver
  * are the real ones, from their Go modules. The operator's chart is emulated, with the real Node Feature Discovery as
- * its subchart. For a release that the lab lacks, it uses the nearest one, under the wanted name.
+ * its subchart. For a release that the lab lacks, it uses the nearest one, under the requested name.
  *
  * @param version with or without its `v`
  * @returns the folder

@@ -51,10 +51,12 @@ export const discoveryModule = (version: string): ChartModule => ({
   folder: "deployment/helm/node-feature-discovery",
 });
 
-/** The nearest of some releases: the newest that is not newer than the wanted one, else the oldest. */
-export function nearestRelease(releases: readonly string[], wanted: string): string {
+/** The nearest of some releases: the newest that is not newer than the requested one, else the oldest. */
+export function nearestRelease(releases: readonly string[], requested: string): string {
   const sorted = [...releases].sort(semver.compare);
-  return sorted.filter((release) => semver.lte(release, wanted)).at(-1) ?? sorted[0] ?? wanted;
+  return (
+    sorted.filter((release) => semver.lte(release, requested)).at(-1) ?? sorted[0] ?? requested
+  );
 }
 
 /** A version in the chart's notation: `v25.10.1`, but `0.17.4`. */

@@ -103,7 +103,7 @@ async function serve(
     ...(await statuses(type, machines, parts)),
   ];
   const selected = items.filter(({ metadata }) => id === undefined || metadata.id === id);
-  // COSI's words (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
+  // COSI's message (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
   if (id !== undefined && selected.length === 0)
     throw new Refused(
       `rpc error: code = NotFound desc = resource ${type}(default/${id}@undefined) doesn't exist`,

@@ -6,7 +6,7 @@ export interface Resource {
   spec: Record<string, unknown>;
 }
 
-/** A server's refusal, in Omni's words. */
+/** A request that the server refuses, with Omni's message. */
 export class Refused extends Error {}
 
 /** The labels by which resources select a machine. */

@@ -6,11 +6,11 @@ import { programOnPath } from "../on-path";
 
 /** Programs that a real node needs on this computer, each with its Debian package and use. */
 const requiredPrograms = {
-  cc: "gcc and libc6-dev: the stand-in of the driver and NVIDIA's programs are built with it",
-  ip: "iproute2: it lays the node's network",
-  unshare: "util-linux: what the kernel allows is tried with it",
-  nsenter: "util-linux: it looks and acts on the node",
-  ldd: "libc-bin: images are made of this computer's programs with their libraries",
+  cc: "gcc and libc6-dev: it builds the stand-in of the driver and NVIDIA's programs",
+  ip: "iproute2: it sets up the node's network",
+  unshare: "util-linux: it tests what the kernel allows",
+  nsenter: "util-linux: it runs commands on the node",
+  ldd: "libc-bin: it finds the libraries of the programs that go into images",
 };
 
 /**
@@ -25,7 +25,7 @@ export function problemsWithRealNode(): string[] {
   const reasons = [
     ...(process.getuid?.() === 0
       ? []
-      : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
+      : [`only root can create namespaces, and this user is ${os.userInfo().username}`]),
     ...(hasSysAdmin(fs.readFileSync("/proc/self/status", "utf8"))
       ? []
       : [`this process has no CAP_SYS_ADMIN`]),
@@ -35,7 +35,7 @@ export function problemsWithRealNode(): string[] {
   return reasons.length > 0 ? reasons : findMissingFeatures();
 }
 
-/** The reason why a node cannot use a folder for temporary files: the node has its own /dev. Empty if it can. */
+/** The reason why a node cannot use a folder for temporary files: the node has its own /dev. Empty if it can use it. */
 export const problemsOfTemporaryFolder = (folder: string): string[] =>
   /^\/dev(\/|$)/.test(path.resolve(folder))
     ? [
@@ -54,15 +54,15 @@ export function hasSysAdmin(status: string): boolean {
 
 /** Features that the kernel must allow. Each is tried in namespaces that end with the trial. */
 const featureTrials: Record<string, string> = {
-  "no file system in memory may be mounted": "mount -t tmpfs tmpfs $T",
-  "no overlay may be mounted over /usr":
+  "no tmpfs can be mounted": "mount -t tmpfs tmpfs $T",
+  "no overlay can be mounted over /usr":
     "mkdir $T/u $T/w && mount -t overlay overlay -o lowerdir=/usr,upperdir=$T/u,workdir=$T/w /usr",
-  "no device may be made": "mknod $T/null c 1 3 && echo > $T/null",
-  "there are no network cables (veth)": "ip link add one type veth peer name two",
-  "there are no bridges": "ip link add bridge type bridge",
-  "control groups may not be written":
+  "no device can be created": "mknod $T/null c 1 3 && echo > $T/null",
+  "no virtual Ethernet pair (veth) can be created": "ip link add one type veth peer name two",
+  "no bridge can be created": "ip link add bridge type bridge",
+  "no control group can be created":
     "g=/sys/fs/cgroup; [ -e $g/cgroup.controllers ] || g=$g/memory; mkdir $g/${T##*/} && rmdir $g/${T##*/}",
-  "the C compiler makes no static program (Debian: libc6-dev)":
+  "the C compiler cannot build a static program (Debian: libc6-dev)":
     "echo 'int main(void) { return 0; }' > $T/a.c && cc -static -o $T/a $T/a.c && $T/a",
 };
 
@@ -99,7 +99,7 @@ export function findMissingFeatures(run: RunInNamespaces = runInNewNamespaces): 
     );
     if (status !== 0)
       return [
-        `namespaces may not be made: ${stderr.trim() || `unshare ended with ${String(status)}`}`,
+        `namespaces cannot be created: ${stderr.trim() || `unshare ended with ${String(status)}`}`,
       ];
     return stdout
       .split("\n")

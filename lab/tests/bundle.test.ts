@@ -28,12 +28,12 @@ function writeProgram(name: string, partSource: string): string {
 
 test("a bundled program has its source's __dirname and the given arguments, and its errors name lines of the source", async () => {
   const runner = path.resolve("lab/bundle/run.js");
-  const file = writeProgram("speaks.ts", `export const part = (): string => "spoken";`);
+  const file = writeProgram("prints.ts", `export const part = (): string => "printed";`);
   expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(
-    `spoken ${dir} --one,two\n`,
+    `printed ${dir} --one,two\n`,
   );
   writeProgram(
-    "speaks.ts",
+    "prints.ts",
     `export const part = (): string => {\n\n  throw new Error("mine");\n};`,
   );
   await expect(run(process.execPath, [runner, file])).rejects.toThrow(/mine[^]*part\.ts:3:/);

@@ -17,6 +17,7 @@ describe.each(["emulated", "node"] as const)("the lab's time scale for machines 
       fs.readFileSync(boot, "utf8"),
     )!;
     const bootTimeoutSeconds = (Number(minutes) * 60) / timeScale;
+    // Labs that leave out fixes have limits of their own.
     for (const leftOut of [false, true]) {
       const { reboot } = labTimeouts({ timeScale, machines, leftOut });
       expect(parseDuration(reboot) / 1000 + inspectionSeconds).toBeLessThanOrEqual(

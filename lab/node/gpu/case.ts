@@ -27,7 +27,7 @@ export const untried = (reason: string): Outcome => ({ held: undefined, seen: re
 export interface Case {
   /** Name for `--cases`. */
   id: string;
-  /** Subject of the case, in the words of a user. */
+  /** Subject of the case, as a user would name it. */
   title: string;
   /** Tries the behaviour. A thrown error counts as an unexpected result. */
   run(gpuLab: GpuLab, say: Say): Promise<Outcome>;

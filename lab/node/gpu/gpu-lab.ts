@@ -129,5 +129,5 @@ export class GpuLab {
 
 function errorsIn(diagnostics: readonly string[]): string {
   const errors = diagnostics.filter((line) => line.startsWith("error"));
-  return errors.slice(0, 2).join("; ").replace(/\s+/g, " ") || "without a word";
+  return errors.slice(0, 2).join("; ").replace(/\s+/g, " ") || "without a message";
 }

@@ -28,7 +28,7 @@ test("the lab has every chart release that the recipe knows, except those that t
 test.each<[LabChart, string, string, RegExp]>([
   ["gpu-operator", "25.10.1", "gpu-operator-v25.10.1", /^appVersion: v25\.10\.1$/m],
   ["nvidia-device-plugin", "v0.17.4", "nvidia-device-plugin-0.17.4", /^appVersion: "0\.17\.4"$/m],
-  // The Go proxy lacks this release, so the folder has the nearest one under the wanted name.
+  // The Go proxy lacks this release, so the folder has the nearest one under the requested name.
   ["nvidia-device-plugin", "0.20.0", "nvidia-device-plugin-0.20.0", /^appVersion: "0\.20\.0"$/m],
   ["gpu-operator", "v26.3.2", "gpu-operator-v26.3.2", /^appVersion: v26\.3\.2$/m],
 ])("the chart %s %s is written to the folder %s", async (chart, version, name, pattern) => {

@@ -8,7 +8,7 @@ const shellWithFailing =
   (script) => {
     const stubs = ["mount", "ip", "mknod", "mkdir", "rmdir", "cc"].map(
       (name) =>
-        `${name}() { ${failingPrograms.includes(name) ? `echo "${name} may not" >&2; return 1` : ":"}; }`,
+        `${name}() { ${failingPrograms.includes(name) ? `echo "${name} failed" >&2; return 1` : ":"}; }`,
     );
     // The stubs make no files, so the script must not write to them or run them.
     const scriptWithoutFiles = script.replace("echo > $T/null", ":").replace("&& $T/a", "");
@@ -17,9 +17,15 @@ const shellWithFailing =
 
 test.each<[string[], string[]]>([
   [[], []],
-  [["ip"], ["there are no network cables (veth): ip may not", "there are no bridges: ip may not"]],
-  [["mknod"], ["no device may be made: mknod may not"]],
-  [["cc"], ["the C compiler makes no static program (Debian: libc6-dev): cc may not"]],
+  [
+    ["ip"],
+    [
+      "no virtual Ethernet pair (veth) can be created: ip failed",
+      "no bridge can be created: ip failed",
+    ],
+  ],
+  [["mknod"], ["no device can be created: mknod failed"]],
+  [["cc"], ["the C compiler cannot build a static program (Debian: libc6-dev): cc failed"]],
 ])("if %j fail, the lab refuses a real node because: %j", (failingPrograms, reasons) => {
   expect(findMissingFeatures(shellWithFailing(...failingPrograms))).toEqual(reasons);
 });
@@ -31,7 +37,7 @@ test("without the right to create namespaces, the lab gives only that reason", (
     stderr: "unshare failed: Operation not permitted\n",
   });
   expect(findMissingFeatures(refuseNamespaces)).toEqual([
-    "namespaces may not be made: unshare failed: Operation not permitted",
+    "namespaces cannot be created: unshare failed: Operation not permitted",
   ]);
 });
 

@@ -36,8 +36,8 @@ describeOnRealNode("a real node", () => {
     const pciLabel = "feature.node.kubernetes.io/pci-10de.present";
     const hasAllLabels = (labels: Record<string, string>): boolean =>
       pciLabel in labels && "nvidia.com/gpu.product" in labels;
-    const [realLabels, emulatedLabels] = await waitFor("the labels", labelsOf, (found) =>
-      found.every(hasAllLabels),
+    const [realLabels, emulatedLabels] = await waitFor("the labels", labelsOf, (labels) =>
+      labels.every(hasAllLabels),
     );
     const emulatedNvidiaLabels = Object.entries(emulatedLabels!).filter(([name]) =>
       /^nvidia\.com\//.test(name),
@@ -75,7 +75,7 @@ describeOnRealNode("a real node", () => {
     const { items } = await waitFor(
       `${pod}: ${reason}`,
       readEvents,
-      (found) => found.items.length > 0,
+      (events) => events.items.length > 0,
     );
     await lab.kubernetes.remove(`${pods}/${pod}`);
     return items[0].message.replace(/"[0-9a-f-]{32,}"/, '"…"') as string;

@@ -49,7 +49,7 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
       const response = await fetch(`${factory.url}/version/${version}/extensions/official`);
       const realExtensions = (await response.json()) as { name: string; digest: string }[];
       const emulatedExtensions = officialExtensions(RELEASE).filter(({ name }) =>
-        realExtensions.some((each) => each.name === name),
+        realExtensions.some((extension) => extension.name === name),
       );
       const withoutDigest = ({ digest, ...rest }: { digest: string }): object => [
         /^sha256:\w{64}$/.test(digest),

@@ -49,7 +49,7 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
     )) {
       const allocatable = gpus === undefined ? {} : { "nvidia.com/gpu": gpus };
       expect(machines[name]).toMatchObject({ ...expectedState, taints, allocatable });
-      // Their disk already has Talos. A machine without extensions already runs the wanted image.
+      // Their disk already has Talos. A machine without extensions already runs the image of the plan.
       expect(updates.map(({ reboots }) => reboots[name])).toEqual([gpus === undefined ? 0 : 1, 0]);
       expect(fs.readFileSync(path.join(consoles, `${name}.log`), "utf8")).toContain(
         "Linux version",

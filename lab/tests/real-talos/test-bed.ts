@@ -162,7 +162,7 @@ const machinePatch = (port: number, image: string): object => ({
 });
 
 /**
- * Follows a service's log over reboots. From 1.14 on Talos writes what it says of an installation only to machined's
+ * Follows a service's log over reboots. From 1.14 on Talos writes its messages about an installation only to machined's
  * log (internal/app/lifecycle/lifecycle.go), and not to the console.
  */
 function followLog(program: string, args: string[]): { lines: string[]; stop(): void } {

@@ -25,8 +25,8 @@ export interface Fault {
   title: string;
   make: MakeFault;
   /**
-   * Expected differences from the plan, as patterns of lines; the report may have more. Each includes the last words of
-   * a container that ended.
+   * Expected differences from the plan, as patterns of lines; the report may have more. Each includes the last message
+   * of a container that ended.
    */
   differences: readonly RegExp[];
   /** Known causes that it names, by the fix. */

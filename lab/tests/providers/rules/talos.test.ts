@@ -108,21 +108,36 @@ test("a null patch is skipped (configPatchesAsStrings)", async () => {
 
 // talos v1.12.6, internal/app/maintenance/server.go, and v1.13.0, v1alpha1_server.go: ApplyConfiguration.
 test.each([
-  ["that it reboots", "a machine", "echo Applied configuration with a reboot", "staged"],
-  ["that it does not reboot", "a machine", "echo Applied configuration without a reboot", "auto"],
-  [
-    "of Talos 1.12",
-    "maintenance",
-    "echo Node is running in maintenance mode and does not have a config yet",
-    "staged",
-  ],
-  ["of Talos 1.13", "maintenance", "echo Applied configuration without a reboot", "auto"],
-  ["that is an error", "a machine", "exit 1", "auto"],
+  {
+    machine: "a machine that would reboot",
+    inMaintenance: false,
+    dryRun: "echo Applied configuration with a reboot",
+    mode: "staged",
+  },
+  {
+    machine: "a machine that would not reboot",
+    inMaintenance: false,
+    dryRun: "echo Applied configuration without a reboot",
+    mode: "auto",
+  },
+  {
+    machine: "Talos 1.12 in maintenance mode",
+    inMaintenance: true,
+    dryRun: "echo Node is running in maintenance mode and does not have a config yet",
+    mode: "staged",
+  },
+  {
+    machine: "Talos 1.13 in maintenance mode",
+    inMaintenance: true,
+    dryRun: "echo Applied configuration without a reboot",
+    mode: "auto",
+  },
+  { machine: "a failing dry run", inMaintenance: false, dryRun: "exit 1", mode: "auto" },
 ])(
-  "with staged_if_needing_reboot, the answer %s from %s (%s) gives the mode %s (dryRunNeedsReboot)",
-  async (_, sender, dryRun, mode) => {
+  "staged_if_needing_reboot is resolved to $mode for $machine (dryRunNeedsReboot)",
+  async ({ inMaintenance, dryRun, mode }) => {
     const lines: string[] = [];
-    const maintenance = sender === "maintenance" ? { "10.0.0.1": "127.0.0.1:99" } : {};
+    const maintenance = inMaintenance ? { "10.0.0.1": "127.0.0.1:99" } : {};
     writeTalosctl(dryRun);
     const inputs = { ...apply, applyMode: "staged_if_needing_reboot" };
     const talosProvider = new TalosProvider({
@@ -137,9 +152,10 @@ test.each([
     writeTalosctl();
     expect(outputs).toMatchObject({ resolvedApplyMode: mode });
     const applyCalls = calls().filter((line) => line.startsWith("apply-config"));
-    expect(applyCalls.map((line) => line.includes("--insecure"))).toEqual(
-      Array(2).fill(sender === "maintenance"),
-    );
+    expect(applyCalls.map((line) => line.includes("--insecure"))).toEqual([
+      inMaintenance,
+      inMaintenance,
+    ]);
     expect(applyCalls[1]).toContain(`--mode ${mode}`);
     expect(lines).toHaveLength(dryRun === "exit 1" ? 1 : 0);
   },
