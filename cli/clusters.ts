@@ -23,8 +23,8 @@ interface Index<One extends Cluster> {
 const indices = new WeakMap<readonly Cluster[], Index<Cluster>>();
 
 function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
-  const known = indices.get(clusters) as Index<One> | undefined;
-  if (known !== undefined) return known;
+  const existingIndex = indices.get(clusters) as Index<One> | undefined;
+  if (existingIndex !== undefined) return existingIndex;
   const byStep = new Map<string, number[]>();
   clusters.forEach(({ folder }, index) => {
     for (const step of stepsOf(folder))
@@ -33,7 +33,8 @@ function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
         .get(step)!
         .push(index);
   });
-  for (const [step, those] of byStep) if (those.length === clusters.length) byStep.delete(step);
+  for (const [step, indicesOfStep] of byStep)
+    if (indicesOfStep.length === clusters.length) byStep.delete(step);
   const index: Index<One> = { byStep, byFolder: new Map(), lists: new Map() };
   indices.set(clusters, index);
   return index;
@@ -50,39 +51,49 @@ export function clustersOf<One extends Cluster>(
 ): readonly One[] {
   const { byStep, byFolder, lists } = indexOf(clusters);
   const folder = path.dirname(file);
-  const known = byFolder.get(folder);
-  if (known !== undefined) return known;
+  const knownClusters = byFolder.get(folder);
+  if (knownClusters !== undefined) return knownClusters;
   const counts = new Map<number, number>();
   for (const step of stepsOf(folder))
     for (const index of byStep.get(step) ?? []) counts.set(index, (counts.get(index) ?? 0) + 1);
-  const most = Math.max(0, ...new Set(counts.values()));
+  const greatestCount = Math.max(0, ...new Set(counts.values()));
   const nearest =
-    most === 0 ? [] : [...counts].flatMap(([index, count]) => (count === most ? [index] : []));
-  const key = nearest.sort((one, other) => one - other).join();
-  const list = lists.get(key) ?? (most === 0 ? clusters : nearest.map((index) => clusters[index]!));
+    greatestCount === 0
+      ? []
+      : [...counts].flatMap(([index, count]) => (count === greatestCount ? [index] : []));
+  const key = nearest.sort((a, b) => a - b).join();
+  const list =
+    lists.get(key) ?? (greatestCount === 0 ? clusters : nearest.map((index) => clusters[index]!));
   lists.set(key, list);
   byFolder.set(folder, list);
   return list;
 }
 
 /** Whether two files may belong to the same cluster. */
-export function shareCluster(one: string, other: string, clusters: readonly Cluster[]): boolean {
+export function shareCluster(
+  file: string,
+  otherFile: string,
+  clusters: readonly Cluster[],
+): boolean {
   if (clusters.length < 2) return true;
-  const [those, others] = [clustersOf(one, clusters), clustersOf(other, clusters)];
-  return those === others || overlap(those, others);
+  const [clustersOfFile, clustersOfOtherFile] = [
+    clustersOf(file, clusters),
+    clustersOf(otherFile, clusters),
+  ];
+  return clustersOfFile === clustersOfOtherFile || overlap(clustersOfFile, clustersOfOtherFile);
 }
 
 const overlaps = new WeakMap<readonly Cluster[], Map<readonly Cluster[], boolean>>();
 
-function overlap(those: readonly Cluster[], others: readonly Cluster[]): boolean {
-  const known = overlaps.get(those) ?? new Map<readonly Cluster[], boolean>();
-  overlaps.set(those, known);
-  if (!known.has(others)) {
-    const set = new Set(others);
-    known.set(
-      others,
-      those.some((cluster) => set.has(cluster)),
+function overlap(clusters: readonly Cluster[], otherClusters: readonly Cluster[]): boolean {
+  const knownOverlaps = overlaps.get(clusters) ?? new Map<readonly Cluster[], boolean>();
+  overlaps.set(clusters, knownOverlaps);
+  if (!knownOverlaps.has(otherClusters)) {
+    const set = new Set(otherClusters);
+    knownOverlaps.set(
+      otherClusters,
+      clusters.some((cluster) => set.has(cluster)),
     );
   }
-  return known.get(others)!;
+  return knownOverlaps.get(otherClusters)!;
 }

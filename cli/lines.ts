@@ -30,12 +30,12 @@ export interface Piece {
 export function pieceAt(whole: Piece, document: Document, path: (string | number)[]): Piece {
   const node = document.getIn(path, true);
   if (!isNode(node) || !node.range) return whole;
-  const [from, to] = node.range;
-  const before = whole.text.slice(0, from).split("\n");
+  const [start, end] = node.range;
+  const linesBefore = whole.text.slice(0, start).split("\n");
   return {
     ...whole,
-    line: whole.line + before.length - 1,
-    text: " ".repeat(before.at(-1)!.length) + whole.text.slice(from, to),
+    line: whole.line + linesBefore.length - 1,
+    text: " ".repeat(linesBefore.at(-1)!.length) + whole.text.slice(start, end),
   };
 }
 
@@ -43,12 +43,12 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
  * The line of a piece to which a finding refers. It has the path at the beginning of the finding's problem, or the
  * longest word of the problem that the piece contains. If there is none, it has one of some other words.
  */
-export const lineIn = ({ text, line }: Piece, problem: string, others = ""): number =>
+export const lineIn = ({ text, line }: Piece, problem: string, fallbackWords = ""): number =>
   line -
   1 +
   (lineOfPath(text, problem.split(" ")[0]!) ??
     lineOfWord(text, problem) ??
-    lineOfWord(text, others) ??
+    lineOfWord(text, fallbackWords) ??
     1);
 
 /** A text's documents, and the beginnings of its lines. They are kept, since all findings of a file need them. */
@@ -59,49 +59,54 @@ const parsed = rememberingTexts((text): Documents =>
 /** The lines of a text. They are kept, since each finding of a file needs them. */
 export const linesOf = rememberingTexts((text): readonly string[] => text.split("\n"));
 
-function lineOfPath(text: string, said: string): number | undefined {
-  if (!/^[a-z]\w*(?:[.[]|$)/i.test(said)) return undefined;
-  const steps = said.split(/[.[\]]+/).filter((step) => step !== "");
+function lineOfPath(text: string, path: string): number | undefined {
+  if (!/^[a-z]\w*(?:[.[]|$)/i.test(path)) return undefined;
+  const steps = path.split(/[.[\]]+/).filter((step) => step !== "");
   const { documents, lineCounter } = parsed(text);
   for (const document of documents) {
-    let found = lineOfOperation(document.contents, steps, lineCounter);
-    for (const node of nodesOnWay(document.contents, said))
-      found = lineCounter.linePos(node.range![0]).line;
-    if (found !== undefined) return found;
+    let line = lineOfOperation(document.contents, steps, lineCounter);
+    for (const node of nodesAlongPath(document.contents, path))
+      line = lineCounter.linePos(node.range![0]).line;
+    if (line !== undefined) return line;
   }
   return undefined;
 }
 
 /** Value at a path such as `machine.files[0].path` or `LinkConfig.mtu` in a document; undefined if there is none. */
-export function valueOnWay(document: Document, said: string): unknown {
-  const nodes = [...nodesOnWay(document.contents, said, true)];
+export function valueAtPath(document: Document, path: string): unknown {
+  const nodes = [...nodesAlongPath(document.contents, path, true)];
   const last = nodes.at(-1);
   return isScalar(last) ? last.value : undefined;
 }
 
 /** The existing nodes along a path: the keys of members, and the value at the end. */
-function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Generator<Node> {
+function* nodesAlongPath(contents: unknown, path: string, endsWithValue = false): Generator<Node> {
   let node = contents;
   // The first step may be the kind of the document, which is no key in it.
   const kind = isMap(node) ? asText(node.get("kind")) : "";
-  let rest = kind !== "" && said.startsWith(`${kind}.`) ? said.slice(kind.length + 1) : said;
-  while (rest !== "") {
-    const [item = "", index] = /^\[(\d+)\]\.?/.exec(rest) ?? [];
+  let remainingPath =
+    kind !== "" && path.startsWith(`${kind}.`) ? path.slice(kind.length + 1) : path;
+  while (remainingPath !== "") {
+    const [item = "", index] = /^\[(\d+)\]\.?/.exec(remainingPath) ?? [];
     if (isSeq(node) && index !== undefined) {
-      rest = rest.slice(item.length);
+      remainingPath = remainingPath.slice(item.length);
       node = node.items[Number(index)];
     } else if (isMap(node)) {
       // A key may contain dots, as the name of a registry does.
-      const here = rest;
-      const fits = (key: string): boolean =>
-        here === key || here.startsWith(`${key}.`) || here.startsWith(`${key}[`);
-      const pairs = node.items.filter(({ key }) => isScalar(key) && fits(String(key.value)));
-      const pair = pairs.sort((one, other) => String(other.key).length - String(one.key).length)[0];
+      const currentPath = remainingPath;
+      const isOnPath = (key: string): boolean =>
+        currentPath === key ||
+        currentPath.startsWith(`${key}.`) ||
+        currentPath.startsWith(`${key}[`);
+      const pairs = node.items.filter(({ key }) => isScalar(key) && isOnPath(String(key.value)));
+      const pair = pairs.sort((a, b) => String(b.key).length - String(a.key).length)[0];
       if (pair === undefined) return;
-      rest = rest.slice(String((pair.key as Scalar).value).length).replace(/^\./, "");
+      remainingPath = remainingPath
+        .slice(String((pair.key as Scalar).value).length)
+        .replace(/^\./, "");
       if (isNode(pair.key) && pair.key.range) yield pair.key;
       node = pair.value;
-      if (!endsWithValue || rest !== "") continue;
+      if (!endsWithValue || remainingPath !== "") continue;
     } else return;
     if (isNode(node) && node.range) yield node;
   }
@@ -113,12 +118,12 @@ function lineOfOperation(
   steps: string[],
   lineCounter: LineCounter,
 ): number | undefined {
-  const places = (isSeq(contents) ? contents.items : []).flatMap((one) =>
-    isMap(one) ? [one.get("path", true)] : [],
+  const places = (isSeq(contents) ? contents.items : []).flatMap((item) =>
+    isMap(item) ? [item.get("path", true)] : [],
   );
   const path = steps.join("/");
   const place = places.findLast(
-    (one) => isScalar(one) && path.startsWith(String(one.value).slice(1)),
+    (candidate) => isScalar(candidate) && path.startsWith(String(candidate.value).slice(1)),
   );
   return isNode(place) && place.range ? lineCounter.linePos(place.range[0]).line : undefined;
 }
@@ -126,9 +131,9 @@ function lineOfOperation(
 function lineOfWord(text: string, problem: string): number | undefined {
   const words = problem.split(/[\s",;:]+/).filter((word) => word.length > 3);
   // The longest word comes first. Further words are searched only if the text lacks it.
-  for (const word of words.sort((one, other) => other.length - one.length)) {
-    const found = placesOfWords(text)(word);
-    if (found !== "nowhere") return found;
+  for (const word of words.sort((a, b) => b.length - a.length)) {
+    const line = placesOfWords(text)(word);
+    if (line !== "nowhere") return line;
   }
   return undefined;
 }
@@ -144,13 +149,13 @@ const placesOfWords = rememberingTexts((text) =>
 /** Number (from 1) of the first line that contains a word and is no comment. */
 function lineWith(text: string, word: string): number | undefined {
   if (word.startsWith("#")) return undefined;
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at)) {
-    const begin = text.lastIndexOf("\n", at) + 1;
-    if (!text.slice(begin, at).trimStart().startsWith("#"))
+  for (let position = text.indexOf(word); position >= 0; position = text.indexOf(word, position)) {
+    const begin = text.lastIndexOf("\n", position) + 1;
+    if (!text.slice(begin, position).trimStart().startsWith("#"))
       return text.slice(0, begin).split("\n").length;
     // The rest of the line is the same comment, and may contain the word a hundred thousand times.
-    at = text.indexOf("\n", at);
-    if (at < 0) return undefined;
+    position = text.indexOf("\n", position);
+    if (position < 0) return undefined;
   }
   return undefined;
 }
@@ -160,13 +165,13 @@ function lineWith(text: string, word: string): number | undefined {
  * in them.
  */
 const placesOfLines = rememberingTexts((text): ReadonlyMap<string, number[]> => {
-  const at = new Map<string, number[]>();
+  const indexesByLine = new Map<string, number[]>();
   text.split("\n").forEach((line, index) => {
-    const places = at.get(line.trim());
-    if (places === undefined) at.set(line.trim(), [index]);
+    const places = indexesByLine.get(line.trim());
+    if (places === undefined) indexesByLine.set(line.trim(), [index]);
     else if (places.length < mostPlaces) places.push(index);
   });
-  return at;
+  return indexesByLine;
 });
 
 /** The largest number of places that are compared for one line: a file may repeat the same line many times. */
@@ -177,24 +182,26 @@ const mostPlaces = 50;
  * lines follow each other. Lines that the file repeats often are ignored, unless the text has no others.
  */
 export function lineOfText(whole: string, text: string): number {
-  const at = placesOfLines(whole);
+  const indexesByLine = placesOfLines(whole);
   const lines = text
     .split("\n")
-    .map((line) => (line.trim() === "" ? [] : (at.get(line.trim()) ?? [])));
-  const isTelling = lines.some((places) => places.length > 0 && places.length < mostPlaces);
+    .map((line) => (line.trim() === "" ? [] : (indexesByLine.get(line.trim()) ?? [])));
+  const hasRareLine = lines.some((places) => places.length > 0 && places.length < mostPlaces);
   const counts = new Map<number, number>();
   lines.forEach((places, index) => {
-    for (const place of isTelling && places.length === mostPlaces ? [] : places)
-      if (place >= index) counts.set(place - index, (counts.get(place - index) ?? 0) + 1);
+    for (const lineIndex of hasRareLine && places.length === mostPlaces ? [] : places)
+      if (lineIndex >= index)
+        counts.set(lineIndex - index, (counts.get(lineIndex - index) ?? 0) + 1);
   });
-  let [best, most] = [0, 0];
-  for (const [place, count] of counts)
-    if (count > most || (count === most && place < best)) [best, most] = [place, count];
-  return best + 1;
+  let [bestOffset, mostMatches] = [0, 0];
+  for (const [offset, count] of counts)
+    if (count > mostMatches || (count === mostMatches && offset < bestOffset))
+      [bestOffset, mostMatches] = [offset, count];
+  return bestOffset + 1;
 }
 
 /** Whether a file contains a line of a text. The indentation is ignored, since a file indents a block. */
 export function hasLineOf(whole: string, text: string): boolean {
-  const at = placesOfLines(whole);
-  return text.split("\n").some((line) => line.trim() !== "" && at.has(line.trim()));
+  const indexesByLine = placesOfLines(whole);
+  return text.split("\n").some((line) => line.trim() !== "" && indexesByLine.has(line.trim()));
 }

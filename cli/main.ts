@@ -12,8 +12,8 @@ import { type Output, SeveralFaults } from "./verb";
 import { verbs } from "./verbs";
 
 /** Runs one verb, and returns the exit status. */
-async function main([name, ...rest]: readonly string[], output: Output): Promise<number> {
-  const say = (text: string): number => {
+async function main([name, ...argv]: readonly string[], output: Output): Promise<number> {
+  const printText = (text: string): number => {
     output.result(text);
     return 0;
   };
@@ -21,20 +21,20 @@ async function main([name, ...rest]: readonly string[], output: Output): Promise
     output.remark(helpOfAll(verbs));
     return 2;
   }
-  if (name === "--version") return say(`${version}\n`);
-  if (["--help", "-h", "help"].includes(name)) return say(helpOfAll(verbs));
+  if (name === "--version") return printText(`${version}\n`);
+  if (["--help", "-h", "help"].includes(name)) return printText(helpOfAll(verbs));
   const verb = Object.hasOwn(verbs, name) ? verbs[name]! : undefined;
   if (verb === undefined)
     throw new UsageError(`${name}: is no verb; write one of ${Object.keys(verbs).join(", ")}`);
-  const parsed = parseOptions(name, verb, rest, process.env);
-  if (parsed.switches.has("help")) return say(helpOf(name, verb));
+  const parsed = parseOptions(name, verb, argv, process.env);
+  if (parsed.switches.has("help")) return printText(helpOf(name, verb));
   return verb.run(parsed, { ...output, colour: output.colour && !parsed.switches.has("no-color") });
 }
 
 /**
  * Messages of the error that ended the command, each on one line and escaped, since they may contain names from files.
  */
-function said(error: unknown): string {
+function messageOf(error: unknown): string {
   if (error instanceof InvalidStackError) return error.message;
   if (error instanceof SeveralFaults) return error.faults.map(inLine).join("\n");
   if (error instanceof Failure) return error.findings.map(renderFinding).map(inLine).join("\n");
@@ -70,6 +70,6 @@ const output = printed({
 });
 
 main(process.argv.slice(2), output).then(end, (error: unknown) => {
-  output.remark(said(error));
+  output.remark(messageOf(error));
   end(2);
 });

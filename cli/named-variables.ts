@@ -1,4 +1,4 @@
-import type { Given, Option } from "./verb";
+import type { ParsedArgs, Option } from "./verb";
 
 /** The option `--env`. */
 export const envOption: Option = {
@@ -10,7 +10,7 @@ export const envOption: Option = {
  * The environment variables that the user names. No others fill in a talconfig.yaml or a template: a stranger may have
  * written these files, and their results get into annotations, logs and stack files that other people read.
  */
-export function variablesNamed({ values, environment }: Given): NodeJS.ProcessEnv {
+export function variablesNamed({ values, environment }: ParsedArgs): NodeJS.ProcessEnv {
   const names = values["env"] ?? [];
   const unset = names.filter((name) => environment[name] === undefined);
   if (unset.length > 0)

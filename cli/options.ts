@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { swallowedByNpm } from "./swallowed";
-import type { Given, Option, Verb } from "./verb";
+import type { ParsedArgs, Option, Verb } from "./verb";
 
 /** Options that every verb has. */
 const everywhere: Record<string, Option> = {
@@ -22,7 +22,7 @@ export function parseOptions(
   verb: Verb,
   argv: readonly string[],
   environment: NodeJS.ProcessEnv,
-): Given {
+): ParsedArgs {
   const options = Object.fromEntries(
     Object.entries({ ...verb.options, ...everywhere }).map(([option, { value }]) => [
       option,
@@ -86,6 +86,6 @@ const statuses =
   "\nExit status: 0 success, nothing found; 1 something was found; 2 the command failed, or could not read everything.\n";
 
 function columns(rows: [string, string][]): string {
-  const width = Math.max(...rows.map(([left]) => left.length)) + 2;
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join("\n");
+  const width = Math.max(...rows.map(([term]) => term.length)) + 2;
+  return rows.map(([term, explanation]) => `  ${term.padEnd(width)}${explanation}`).join("\n");
 }

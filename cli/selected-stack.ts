@@ -8,7 +8,7 @@ export interface SelectedStack {
   /** Its name, without organization and project. */
   name: string;
   /** Source of the selection, as a clause for messages. */
-  by: string;
+  reason: string;
 }
 
 /**
@@ -17,11 +17,11 @@ export interface SelectedStack {
  */
 export function selectedStack(environment: NodeJS.ProcessEnv): SelectedStack | undefined {
   const named = environment["PULUMI_STACK"];
-  if (named) return { name: withoutOwner(named), by: "PULUMI_STACK names it" };
+  if (named) return { name: withoutOwner(named), reason: "PULUMI_STACK names it" };
   const selected = selectedInProject(environment);
   return selected === undefined
     ? undefined
-    : { name: withoutOwner(selected), by: "Pulumi has it selected" };
+    : { name: withoutOwner(selected), reason: "Pulumi has it selected" };
 }
 
 /** `dev` of `organization/project/dev`, after which a stack file is named. */
@@ -43,8 +43,8 @@ function selectedInProject(environment: NodeJS.ProcessEnv): string | undefined {
   // Since v3.259 the file has a stack per backend; older releases wrote `stack` (pkg/workspace/settings.go).
   const backend =
     stacks.length > 1 ? backendOf(environment, project.backend, home) : stacks[0]?.[0];
-  const found = stacks.find(([url]) => url === backend)?.[1] ?? settings["stack"];
-  return typeof found === "string" && found !== "" ? found : undefined;
+  const selected = stacks.find(([url]) => url === backend)?.[1] ?? settings["stack"];
+  return typeof selected === "string" && selected !== "" ? selected : undefined;
 }
 
 /** The backend of Pulumi: from the environment, else from the project, else the last login. */
@@ -67,11 +67,11 @@ function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): stri
 
 /** Go's os.Getwd returns the shell's PWD, with links, and Pulumi names its file after that path. */
 function workingFolder({ PWD }: NodeJS.ProcessEnv): string {
-  const here = process.cwd();
+  const currentFolder = process.cwd();
   try {
-    return PWD && fs.realpathSync(PWD) === fs.realpathSync(here) ? PWD : here;
+    return PWD && fs.realpathSync(PWD) === fs.realpathSync(currentFolder) ? PWD : currentFolder;
   } catch {
-    return here;
+    return currentFolder;
   }
 }
 

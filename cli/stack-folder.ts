@@ -22,22 +22,22 @@ export interface Project {
  * folder that it names as `stackConfigDir`, formerly `config` (pulumi/pulumi v3.259.0, sdk/go/common/workspace,
  * ProjectStackPath).
  *
- * @param from the user's current folder.
+ * @param folder the user's current folder.
  * @returns undefined outside of a project, or if the project's file cannot be read, which Pulumi reports.
  */
-export function projectAbove(from: string): Project | undefined {
-  const file = projectFileAbove(path.resolve(from));
+export function projectAbove(folder: string): Project | undefined {
+  const file = projectFileAbove(path.resolve(folder));
   if (file === undefined) return undefined;
   try {
-    const said = boundedYaml(fs.readFileSync(file, "utf8")) as Record<string, unknown>;
+    const project = boundedYaml(fs.readFileSync(file, "utf8")) as Record<string, unknown>;
     const text = (value: unknown): string | undefined =>
       typeof value === "string" ? value : undefined;
-    const folder = text(said["stackConfigDir"]) ?? text(said["config"]) ?? "";
+    const folder = text(project["stackConfigDir"]) ?? text(project["config"]) ?? "";
     return {
       file,
-      name: text(said["name"]),
+      name: text(project["name"]),
       stackFolder: path.join(path.dirname(file), folder),
-      backend: text((said["backend"] as { url?: unknown } | undefined)?.url),
+      backend: text((project["backend"] as { url?: unknown } | undefined)?.url),
     };
   } catch {
     return undefined;
@@ -48,15 +48,15 @@ export function projectAbove(from: string): Project | undefined {
  * The folder with the stack files of the user's project, as a path relative to the user's folder; undefined outside of
  * a project.
  */
-export function stackFolderOf(from: string): string | undefined {
-  const project = projectAbove(from);
-  return project && (path.relative(from, project.stackFolder) || ".");
+export function stackFolderOf(folder: string): string | undefined {
+  const project = projectAbove(folder);
+  return project && (path.relative(folder, project.stackFolder) || ".");
 }
 
 function projectFileAbove(folder: string): string | undefined {
   const file = projectFiles
     .map((name) => path.join(folder, name))
-    .find((each) => fs.existsSync(each));
+    .find((candidate) => fs.existsSync(candidate));
   const parent = path.dirname(folder);
   return file !== undefined || parent === folder ? file : projectFileAbove(parent);
 }

@@ -20,13 +20,16 @@ export interface Comments {
   /** Lines at its top. */
   head: string[];
   /** Tasks and facts for the user, one item each. */
-  left: string[];
+  tasksAndNotes: string[];
   /** Comment before a field, by the field's path, e.g. `machines.gpu-1`. */
   fields?: Record<string, string[]>;
 }
 
 /** The text of a stack file, `Pulumi.<stack>.yaml`. */
-export function stackText(spec: object, { head, left, fields = {} }: Comments): string {
+export function stackText(
+  spec: object,
+  { head, tasksAndNotes: left, fields = {} }: Comments,
+): string {
   const config = Object.fromEntries(
     Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value as unknown]),
   );

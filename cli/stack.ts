@@ -4,7 +4,7 @@ import { type Plan, InvalidStackError, judge } from "../components/recipe/index"
 import { readStackFile, stackNameOf, stacksDir } from "../stacks/stack-file";
 import { selectedStack, withoutOwner } from "./selected-stack";
 import { stackFolderOf } from "./stack-folder";
-import { type Given, type Output, valueOf } from "./verb";
+import { type ParsedArgs, type Output, valueOf } from "./verb";
 
 /**
  * The plan of a stack.
@@ -26,15 +26,15 @@ export const stackHelp =
 /**
  * The stack of a verb that needs one.
  *
- * @param unknown what is unknown without it, e.g. `what to plan`.
+ * @param purpose what is unknown without it, e.g. `what to plan`.
  * @returns its name or file.
  * @throws Error if none is named.
  */
-export function neededStack(given: Given, unknown: string): string {
-  const stack = valueOf(given, "stack") ?? selectedStack(given.environment)?.name;
+export function neededStack(args: ParsedArgs, purpose: string): string {
+  const stack = valueOf(args, "stack") ?? selectedStack(args.environment)?.name;
   if (stack !== undefined) return stack;
   throw new Error(
-    `--stack: is missing, and Pulumi has no stack selected here, so it is unknown ${unknown}; give a stack's name or its file, or run \`pulumi stack select\``,
+    `--stack: is missing, and Pulumi has no stack selected here, so it is unknown ${purpose}; give a stack's name or its file, or run \`pulumi stack select\``,
   );
 }
 
@@ -42,21 +42,21 @@ export function neededStack(given: Given, unknown: string): string {
  * The plan with which a verb compares the cluster, if any. Faults of a stack that the user did not name are only
  * remarks.
  */
-export function planToCompare(given: Given, output: Output): Plan | undefined {
-  const named = valueOf(given, "stack");
-  if (named !== undefined) return planOfStack(named);
-  const selected = selectedStack(given.environment);
+export function planToCompare(args: ParsedArgs, output: Output): Plan | undefined {
+  const statedStack = valueOf(args, "stack");
+  if (statedStack !== undefined) return planOfStack(statedStack);
+  const selected = selectedStack(args.environment);
   const file = selected && localFile(selected.name);
   if (file === undefined) return undefined;
   try {
     const plan = planOfStack(file);
     output.remark(
-      `Compared with ${file}, because ${selected!.by}; use --stack to name another stack.`,
+      `Compared with ${file}, because ${selected!.reason}; use --stack to name another stack.`,
     );
     return plan;
   } catch (error) {
     output.remark(
-      `Not compared with ${file}, although ${selected!.by}: ${(error as Error).message}`,
+      `Not compared with ${file}, although ${selected!.reason}: ${(error as Error).message}`,
     );
     return undefined;
   }
@@ -65,14 +65,15 @@ export function planToCompare(given: Given, output: Output): Plan | undefined {
 /** Path of a stack's file. Throws an Error that names the searched places and the existing stacks. */
 export function stackFileOf(nameOrFile: string): string {
   const ofClone = path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
-  const file = localFile(nameOrFile) ?? [nameOrFile, ofClone].find((each) => fs.existsSync(each));
+  const file =
+    localFile(nameOrFile) ?? [nameOrFile, ofClone].find((candidate) => fs.existsSync(candidate));
   if (file !== undefined) return file;
   if (/\.ya?ml$/.test(nameOrFile) || /^\.|\\|^\/|\/$/.test(nameOrFile)) readStackFile(nameOrFile); // throws if the file does not exist
   const name = withoutOwner(nameOrFile);
   const places = [...new Set(placesOf(name).map((place) => path.dirname(place)))];
-  const there = [...new Set(places.flatMap(namesIn))].sort();
+  const existingNames = [...new Set(places.flatMap(namesIn))].sort();
   throw new Error(
-    `--stack: there is no stack ${nameOrFile} (searched: ${placesOf(name).join(", ")}); name ${[...there, "the path of a stack file"].join(", or ")}, or write its file: npx talos-gpu discover --stack ${name}`,
+    `--stack: there is no stack ${nameOrFile} (searched: ${placesOf(name).join(", ")}); name ${[...existingNames, "the path of a stack file"].join(", or ")}, or write its file: npx talos-gpu discover --stack ${name}`,
   );
 }
 
@@ -113,7 +114,8 @@ const localFile = (name: string): string | undefined =>
  */
 export function stackOption(file: string, environment: NodeJS.ProcessEnv): string {
   const name = stackNameOf(file);
-  const found = localFile(name);
-  if (found === undefined || path.resolve(found) !== path.resolve(file)) return ` --stack ${file}`;
+  const localStackFile = localFile(name);
+  if (localStackFile === undefined || path.resolve(localStackFile) !== path.resolve(file))
+    return ` --stack ${file}`;
   return selectedStack(environment)?.name === name ? "" : ` --stack ${name}`;
 }

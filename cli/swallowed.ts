@@ -17,7 +17,7 @@ export function swallowedByNpm(
 ): string | undefined {
   const script = environment["npm_lifecycle_event"];
   if (script === undefined) return undefined;
-  const taken = options.flatMap((name): string[] => {
+  const swallowedOptions = options.flatMap((name): string[] => {
     const value = ofNpm.has(name)
       ? undefined
       : environment[`npm_config_${name.replaceAll("-", "_")}`];
@@ -25,8 +25,8 @@ export function swallowedByNpm(
       ? []
       : [`--${name}${value === "true" || value === "" ? "" : ` ${value}`}`];
   });
-  if (taken.length === 0) return undefined;
-  const [first = ""] = taken;
+  if (swallowedOptions.length === 0) return undefined;
+  const [first = ""] = swallowedOptions;
   const name = first.split(" ")[0]!;
-  return `${name}: npm took this option for itself, and passes on only the arguments after \`--\`; write \`npm run ${script} -- ${[...taken, ...argv].join(" ")}\``;
+  return `${name}: npm took this option for itself, and passes on only the arguments after \`--\`; write \`npm run ${script} -- ${[...swallowedOptions, ...argv].join(" ")}\``;
 }

@@ -7,7 +7,7 @@ export interface Option {
 }
 
 /** Arguments of a verb. */
-export interface Given {
+export interface ParsedArgs {
   /** Values of options by name: one value, or all values of an option that may be repeated. */
   values: Record<string, string[]>;
   switches: ReadonlySet<string>;
@@ -40,11 +40,11 @@ export interface Verb {
   /** Further text of its `--help`. */
   more?: string;
   /** Runs the verb, and returns the exit status: 0 success, 1 findings, 2 failed or could not read everything. */
-  run(given: Given, output: Output): Promise<number>;
+  run(args: ParsedArgs, output: Output): Promise<number>;
 }
 
 /** The last value of an option, if it was given. */
-export const valueOf = ({ values }: Given, name: string): string | undefined =>
+export const valueOf = ({ values }: ParsedArgs, name: string): string | undefined =>
   values[name]?.at(-1);
 
 /** Error that ends a verb for several reasons, one line each. */

@@ -8,7 +8,7 @@ import { selectedStack } from "./selected-stack";
 import { projectAbove } from "./stack-folder";
 import { placeOf, stackOption } from "./stack";
 import { stackNameOf } from "../stacks/stack-file";
-import { type Given, valueOf } from "./verb";
+import { type ParsedArgs, valueOf } from "./verb";
 
 /** Options of a verb that writes a stack file. */
 export const writeOptions = {
@@ -28,11 +28,11 @@ export const writeOptions = {
  *
  * @returns `-` is standard output; undefined by default.
  */
-export function placeToWrite(given: Given): string | undefined {
-  const [out, stack] = [valueOf(given, "out"), valueOf(given, "stack")];
+export function placeToWrite(args: ParsedArgs): string | undefined {
+  const [out, stack] = [valueOf(args, "out"), valueOf(args, "stack")];
   if (out !== undefined) return out;
   if (stack !== undefined) return /\.ya?ml$/.test(stack) ? stack : placeOf(stack);
-  const selected = selectedStack(given.environment);
+  const selected = selectedStack(args.environment);
   const place = selected && placeOf(selected.name);
   return place !== undefined && contentsOf(place).isBeginning ? place : undefined;
 }
@@ -55,14 +55,14 @@ export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string 
  * @throws Error for the user if the file already describes a cluster, or cannot be written.
  */
 export function writeStack(file: string, text: string, force?: boolean): void {
-  const { isBeginning, kept } = contentsOf(file);
+  const { isBeginning, keptParts: keptMembers } = contentsOf(file);
   if (!isBeginning && !force)
     throw new Error(
       `--out: ${file} already exists and was not overwritten; name another file${force === false ? ", or give --force" : ""}`,
     );
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, withKept(text, kept));
+    fs.writeFileSync(file, withKept(text, keptMembers));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(
@@ -78,23 +78,24 @@ interface Contents {
   /** Whether no cluster would be overwritten: the file does not exist, or it names no machine. */
   isBeginning: boolean;
   /** Parts that do not describe the cluster: other members of the file, and of its `config`. */
-  kept: { members: Pair[]; config: Pair[] };
+  keptParts: { members: Pair[]; config: Pair[] };
 }
 
-const nothing: Contents = { isBeginning: true, kept: { members: [], config: [] } };
+const noContents: Contents = { isBeginning: true, keptParts: { members: [], config: [] } };
 
 function contentsOf(file: string): Contents {
-  if (!fs.existsSync(file)) return nothing;
+  if (!fs.existsSync(file)) return noContents;
   let documents: readonly Document[];
   try {
     documents = boundedDocuments(boundedText(file), { merge: true }, ofStacks, true).documents;
   } catch {
-    return { ...nothing, isBeginning: false };
+    return { ...noContents, isBeginning: false };
   }
-  const [document, ...others] = documents as [Document, ...Document[]];
-  if (document.contents === null && document.errors.length + others.length === 0) return nothing; // comments alone
+  const [document, ...otherDocuments] = documents as [Document, ...Document[]];
+  if (document.contents === null && document.errors.length + otherDocuments.length === 0)
+    return noContents; // comments alone
   const config: unknown = document.get("config", true);
-  const said = isMap(config) ? config.items : [];
+  const configItems = isMap(config) ? config.items : [];
   const isOfCluster = ({ key }: Pair): boolean => {
     const name = isScalar(key) ? String(key.value) : "";
     return (
@@ -102,19 +103,19 @@ function contentsOf(file: string): Contents {
       !credentialKeys.includes(fieldOf(name))
     );
   };
-  const fields = said.filter(isOfCluster).map(({ key }) => fieldOf(String(key)));
+  const fields = configItems.filter(isOfCluster).map(({ key }) => fieldOf(String(key)));
   const isStack =
     isMap(document.contents) &&
-    document.errors.length + others.length === 0 &&
+    document.errors.length + otherDocuments.length === 0 &&
     (isMap(config) || !isValue(config));
   return {
     isBeginning: isStack && !fields.includes("machines") && !fields.includes("pools"),
-    kept: isMap(document.contents)
+    keptParts: isMap(document.contents)
       ? {
           members: document.contents.items.filter(({ key }) => String(key) !== "config"),
-          config: said.filter((pair) => !isOfCluster(pair)),
+          config: configItems.filter((pair) => !isOfCluster(pair)),
         }
-      : nothing.kept,
+      : noContents.keptParts,
   };
 }
 
@@ -124,7 +125,7 @@ const fieldOf = (key: string): string => key.replace(/^talos-gpu:/, "");
 const isValue = (node: unknown): boolean =>
   node !== undefined && !(isScalar(node) && node.value === null);
 
-function withKept(text: string, { members, config }: Contents["kept"]): string {
+function withKept(text: string, { members, config }: Contents["keptParts"]): string {
   if (members.length + config.length === 0) return text;
   const document = parseDocument(text);
   for (const pair of config) (document.get("config", true) as YAMLMap).items.push(pair);

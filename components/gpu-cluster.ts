@@ -110,7 +110,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     const registering = withoutStackTracesUnless(transformsMore(this, watched, opts));
     showRemarks(this, plan.remarks);
 
-    const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
+    const access = accessOf(
+      clusterCredentials(name, plan, splitCredentials(args).credentials, child),
+    );
     const { secrets } = access;
     if (!plan.spec.bootstrap) warnOfProvider(this, secrets.kubeconfig);
     const ofTalos = pulumi.runtime.isDryRun() ? talosProvider(this) : undefined;
@@ -187,8 +189,8 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public static plan(args: GpuClusterArgs, also: Finding[] = []): CheckedPlan {
     if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
-    const { said } = splitCredentials(args);
-    const { plan, findings, remarks } = judge(said);
+    const { otherArgs } = splitCredentials(args);
+    const { plan, findings, remarks } = judge(otherArgs);
     const found = [...also, ...findings, ...credentialFindings(args, plan?.spec, process.env)];
     if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
     return { ...plan, remarks };

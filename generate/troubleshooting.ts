@@ -14,10 +14,10 @@ export function withFailures(page: string): string {
       `<!-- ${name}: made from components/diagnosis -->\n\n`,
       `<!-- end of ${name} -->`,
     ];
-    const [before, after] = [text.indexOf(begin) + begin.length, text.indexOf(end)];
-    if (before < begin.length || after < before)
+    const [beginEnd, endStart] = [text.indexOf(begin) + begin.length, text.indexOf(end)];
+    if (beginEnd < begin.length || endStart < beginEnd)
       throw new Error(`troubleshooting: the page has no "${begin.trim()}"`);
-    return `${text.slice(0, before)}${parts.join("\n")}\n${text.slice(after)}`;
+    return `${text.slice(0, beginEnd)}${parts.join("\n")}\n${text.slice(endStart)}`;
   }, page);
 }
 

@@ -6,10 +6,10 @@ import type { Resource } from "./policies/policy";
  * all other resources. So this function removes each unknown value from its resource and records its path, and the
  * policies check the known values.
  *
- * @param given resources of `validateStack`; their parents and dependencies are in the same list.
+ * @param resources resources of `validateStack`; their parents and dependencies are in the same list.
  */
-export function knownPart(given: readonly Resource[]): Resource[] {
-  const known = given.map((resource) => {
+export function knownPart(resources: readonly Resource[]): Resource[] {
+  const knownResources = resources.map((resource) => {
     const unknown: string[][] = [];
     return {
       ...resource,
@@ -17,8 +17,10 @@ export function knownPart(given: readonly Resource[]): Resource[] {
       unknown,
     };
   });
-  const byUrn = new Map<string, Resource>(known.map((resource) => [resource.urn, resource]));
-  return known.map((resource) => {
+  const byUrn = new Map<string, Resource>(
+    knownResources.map((resource) => [resource.urn, resource]),
+  );
+  return knownResources.map((resource) => {
     const parent = resource.parent && byUrn.get(resource.parent.urn);
     const dependencies = resource.dependencies.flatMap(({ urn }) => byUrn.get(urn) ?? []);
     return Object.assign(resource, { dependencies }, parent && { parent });
@@ -29,12 +31,12 @@ export function knownPart(given: readonly Resource[]): Resource[] {
 function copy(value: unknown, path: string[], unknown: string[][]): unknown {
   if (typeof value !== "object" || value === null) return value;
   const parts = Object.keys(value).flatMap((key): [string, unknown][] => {
-    const below = [...path, key];
+    const keyPath = [...path, key];
     try {
-      return [[key, copy((value as Record<string, unknown>)[key], below, unknown)]];
+      return [[key, copy((value as Record<string, unknown>)[key], keyPath, unknown)]];
     } catch (error) {
       if ((error as Error).constructor.name !== "UnknownValueError") throw error;
-      unknown.push(below);
+      unknown.push(keyPath);
       return [];
     }
   });

@@ -84,11 +84,11 @@ export function configurationOf(text: string, file: string): Record<string, unkn
 }
 
 /** The value as a mapping, or undefined if it is missing. */
-function mappingOf(value: unknown, file: string, where: string): Record<string, unknown> {
+function mappingOf(value: unknown, file: string, location: string): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new Error(
-    `${file}: ${where}is not a mapping, so the stack is unknown; name a stack file, Pulumi.<stack>.yaml`,
+    `${file}: ${location}is not a mapping, so the stack is unknown; name a stack file, Pulumi.<stack>.yaml`,
   );
 }
 

@@ -12,7 +12,7 @@ import { addressesOf } from "../doctor/observe/observe-cluster";
 import { type DoctorReport, renderReport } from "../doctor/report";
 import { redacted } from "../plan/differences";
 import type { Looking } from "../reach/access";
-import { askMachines, lookAtEach } from "../reach/machines";
+import { askMachines, readEach } from "../reach/machines";
 
 /** Collected files, free of secrets. */
 export interface Collected {
@@ -72,7 +72,7 @@ const namespaced: Record<string, string> = {
 const LINES = 5_000;
 
 /** Labels that NVIDIA's charts, Node Feature Discovery and the stack set on their own objects, in any namespace. */
-const theirLabels: Record<string, RegExp> = {
+const providerLabels: Record<string, RegExp> = {
   "app.kubernetes.io/managed-by": /^(?:talos-gpu|gpu-operator)$/,
   "app.kubernetes.io/part-of": /^(?:nvidia-gpu|gpu-operator)$/,
   "app.kubernetes.io/name":
@@ -81,46 +81,50 @@ const theirLabels: Record<string, RegExp> = {
 };
 
 /** Names by which an object of an event is known as NVIDIA's, since events have no labels. */
-const ours =
+const gpuObjectName =
   /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
 
 /** Pods that see the cards of their machine and contain NVIDIA's programs. */
-const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver(?:(?!dra-driver).)*kubelet-plugin/;
+const podNameWithGpuAccess =
+  /nvidia-device-plugin|dcgm-exporter|dra-driver(?:(?!dra-driver).)*kubelet-plugin/;
 
 /**
  * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos
  * API; objects and logs of the GPU provider; the plan and the doctor's report. It only reads: it starts no pod, and
  * runs no command in one.
  *
- * @param within limit in milliseconds for the whole collection.
+ * @param timeLimit limit in milliseconds for the whole collection.
  */
 export async function collect(
-  looking: Looking,
+  clusterAccess: Looking,
   plan: Plan | undefined,
-  within: number,
+  timeLimit: number,
 ): Promise<Collected> {
-  const found: Collected = { files: new Map(), missing: [...looking.leftOut] };
-  const kubeconfig = Object.assign(new KubeConfig(), looking.kubeconfig, {
-    users: looking.kubeconfig.users.map((user) => ({ ...user })), // a client removes the credential plugin from it
+  const collected: Collected = { files: new Map(), missing: [...clusterAccess.leftOut] };
+  const kubeconfig = Object.assign(new KubeConfig(), clusterAccess.kubeconfig, {
+    users: clusterAccess.kubeconfig.users.map((user) => ({ ...user })), // a client removes the credential plugin from it
   });
-  const end = performance.now() + 0.9 * within;
-  const report = await examine(looking, plan, 0.4 * within);
-  found.files.set("doctor.txt", redact(`${renderReport(report, false)}\n`));
-  found.files.set("doctor.json", asText(report));
-  if (plan) found.files.set("plan.json", asText(plan));
-  const left = (): number => end - performance.now();
-  const api = new KubernetesApi(kubeconfig, [], 0.2 * within);
-  const nodes = await ofCluster(api, report, left, found);
-  if (looking.machines === undefined) return found;
-  const known = plan?.machines.map(({ name, address }): [string, string] => [name, address]);
-  const addresses = known ?? Object.entries(addressesOf(nodes));
+  const end = performance.now() + 0.9 * timeLimit;
+  const report = await examine(clusterAccess, plan, 0.4 * timeLimit);
+  collected.files.set("doctor.txt", redact(`${renderReport(report, false)}\n`));
+  collected.files.set("doctor.json", asText(report));
+  if (plan) collected.files.set("plan.json", asText(plan));
+  const remainingTime = (): number => end - performance.now();
+  const api = new KubernetesApi(kubeconfig, [], 0.2 * timeLimit);
+  const nodes = await ofCluster(api, report, remainingTime, collected);
+  if (clusterAccess.machines === undefined) return collected;
+  const plannedMachines = plan?.machines.map(({ name, address }): [string, string] => [
+    name,
+    address,
+  ]);
+  const addresses = plannedMachines ?? Object.entries(addressesOf(nodes));
   const withCards = addresses.filter(([name]) => report.system.gpuMachines.includes(name));
   const machines = withCards.length > 0 ? withCards : addresses; // a machine with a failed card may seem to have none
-  const access = { ...looking.machines, limit: Math.max(left(), 0) };
+  const machineAccess = { ...clusterAccess.machines, limit: Math.max(remainingTime(), 0) };
   const ask = (name: string, talos: TalosMachine): Promise<void> =>
-    ofMachine(name, talos, access.secrets, found);
-  found.missing.push(...(await askMachines(machines, access, ask)));
-  return found;
+    ofMachine(name, talos, machineAccess.secrets, collected);
+  collected.missing.push(...(await askMachines(machines, machineAccess, ask)));
+  return collected;
 }
 
 /** The name of an object or a machine as a file name, so that it cannot lead into another folder. */
@@ -132,16 +136,16 @@ async function ofMachine(
   secrets: readonly string[],
   { files, missing }: Collected,
 ): Promise<void> {
-  const put = (file: string, text: string): unknown =>
+  const addFile = (file: string, text: string): unknown =>
     files.set(`machines/${fileName(name)}/${file}`, redact(text, secrets));
   const facts: Record<string, () => Promise<unknown>> = {
-    dmesg: async () => put("dmesg.log", await machine.log()),
+    dmesg: async () => addFile("dmesg.log", await machine.log()),
   };
   for (const path of machineFiles)
     facts[path] = async () => {
       const text = await machine.read(path);
       if (text === undefined) throw new Error("does not exist");
-      put(path.slice(1).replaceAll("/", "-"), text);
+      addFile(path.slice(1).replaceAll("/", "-"), text);
     };
   for (const type of machineResources)
     facts[type] = async () =>
@@ -152,55 +156,69 @@ async function ofMachine(
     `machines/${fileName(name)}/services.json`,
     `${JSON.stringify(services, undefined, 2)}\n`,
   );
-  for (const service of Object.keys(services).filter(
-    (one) => /^ext-[\w.-]+$/.test(one) || otherServices.test(one),
+  for (const serviceName of Object.keys(services).filter(
+    (serviceName) => /^ext-[\w.-]+$/.test(serviceName) || otherServices.test(serviceName),
   ))
-    facts[`log of ${service}`] = async () =>
-      put(`${service}.log`, await machine.log(service, LINES));
-  const failed = await lookAtEach(facts);
-  missing.push(...failed.map(({ what, error }) => `machine ${name}: ${what}: ${error.message}`));
+    facts[`log of ${serviceName}`] = async () =>
+      addFile(`${serviceName}.log`, await machine.log(serviceName, LINES));
+  const failed = await readEach(facts);
+  missing.push(
+    ...failed.map(({ description: what, error }) => `machine ${name}: ${what}: ${error.message}`),
+  );
 }
 
 /** Collects the cluster's part, and returns its nodes. */
 async function ofCluster(
   api: KubernetesApi,
   { system: { namespace } }: DoctorReport,
-  left: () => number,
+  remainingTime: () => number,
   { files, missing }: Collected,
 ): Promise<k8s.V1Node[]> {
-  const isInTheirs = (where: string | undefined): boolean =>
-    where === namespace && where !== "kube-system";
-  const hasTheirLabel = (labels: Record<string, string> = {}): boolean =>
-    Object.entries(theirLabels).some(([label, value]) => value.test(labels[label] ?? ""));
-  const theirs = new Set<string>();
+  const isInProviderNamespace = (namespaceOfObject: string | undefined): boolean =>
+    namespaceOfObject === namespace && namespaceOfObject !== "kube-system";
+  const hasProviderLabel = (labels: Record<string, string> = {}): boolean =>
+    Object.entries(providerLabels).some(([label, value]) => value.test(labels[label] ?? ""));
+  const namespacesWithProviderPods = new Set<string>();
   /**
    * Pods are read first, since events depend on them. An event is kept if it concerns such a pod, or an object with a
    * name of NVIDIA's in their namespaces.
    */
-  const isOurs = (kind: string, { metadata, involvedObject }: k8s.CoreV1Event): boolean => {
-    if (isInTheirs(metadata.namespace)) return true;
-    if (kind !== "events") return hasTheirLabel(metadata.labels);
-    return theirs.has(metadata.namespace ?? "") && ours.test(involvedObject?.name ?? "");
+  const belongsToProvider = (
+    kind: string,
+    { metadata, involvedObject }: k8s.CoreV1Event,
+  ): boolean => {
+    if (isInProviderNamespace(metadata.namespace)) return true;
+    if (kind !== "events") return hasProviderLabel(metadata.labels);
+    return (
+      namespacesWithProviderPods.has(metadata.namespace ?? "") &&
+      gpuObjectName.test(involvedObject?.name ?? "")
+    );
   };
   const listed = new Map<string, object[]>();
   const list = async ([kind, path]: [string, string]): Promise<void> => {
-    const all = await api.list<object>(kind, path, { instead: { 404: undefined } });
-    const some =
-      kind in namespaced ? all.filter((one) => isOurs(kind, one as k8s.CoreV1Event)) : all;
+    const allObjects = await api.list<object>(kind, path, { instead: { 404: undefined } });
+    const relevantObjects =
+      kind in namespaced
+        ? allObjects.filter((object) => belongsToProvider(kind, object as k8s.CoreV1Event))
+        : allObjects;
     if (kind === "pods")
-      for (const pod of some as k8s.V1Pod[]) theirs.add(pod.metadata?.namespace ?? "");
-    listed.set(kind, some);
-    if (some.length > 0) files.set(`cluster/${kind}.json`, asText(some));
+      for (const pod of relevantObjects as k8s.V1Pod[])
+        namespacesWithProviderPods.add(pod.metadata?.namespace ?? "");
+    listed.set(kind, relevantObjects);
+    if (relevantObjects.length > 0) files.set(`cluster/${kind}.json`, asText(relevantObjects));
   };
-  const had = async (what: string, act: Promise<void>): Promise<void> =>
-    act.catch((error: Error) => void missing.push(`${what}: ${error.message}`));
-  const { events, ...others } = namespaced;
-  await someAtATime(Object.entries({ ...objects, ...others }), (one) => had(one[0], list(one)));
-  await had("events", list(["events", events!]));
+  const runOrReport = async (description: string, read: Promise<void>): Promise<void> =>
+    read.catch((error: Error) => void missing.push(`${description}: ${error.message}`));
+  const { events, ...otherKinds } = namespaced;
+  await someAtATime(Object.entries({ ...objects, ...otherKinds }), (entry) =>
+    runOrReport(entry[0], list(entry)),
+  );
+  await runOrReport("events", list(["events", events!]));
   const pods = (listed.get("pods") ?? []) as k8s.V1Pod[];
-  const enter = pods
+  const execCommands = pods
     .filter(
-      ({ metadata, status }) => sees.test(metadata?.name ?? "") && status?.phase === "Running",
+      ({ metadata, status }) =>
+        podNameWithGpuAccess.test(metadata?.name ?? "") && status?.phase === "Running",
     )
     .map(
       ({ metadata: { namespace = "", name = "" } = {} }) =>
@@ -208,9 +226,9 @@ async function ofCluster(
     );
   files.set(
     "nvidia-smi.txt",
-    `No command was run in a pod. Each of these commands runs nvidia-smi in a pod that has cards:\n${enter.join("")}`,
+    `No command was run in a pod. Each of these commands runs nvidia-smi in a pod that has cards:\n${execCommands.join("")}`,
   );
-  const runs = pods.flatMap(({ metadata, status }) =>
+  const containerRuns = pods.flatMap(({ metadata, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
       ({ name, restartCount }) =>
         [false, ...(restartCount > 0 ? [true] : [])].map((previous) => ({
@@ -220,14 +238,15 @@ async function ofCluster(
         })),
     ),
   );
-  await someAtATime(runs, async ({ metadata, name, previous }) => {
-    const { namespace: where = "", name: pod = "" } = metadata ?? {};
-    const what = `log of Pod ${where}/${pod} ${name}${previous ? " before its last restart" : ""}`;
-    if (left() < 0) return void missing.push(`${what}: not read within the time limit`);
-    const path = logPath(where, pod, name, previous, LINES);
-    const file = `cluster/${fileName(where)}/${fileName(pod)}/${fileName(name)}${previous ? ".previous" : ""}.log`;
-    const put = (text: string): void => void files.set(file, redact(text));
-    await had(what, api.text(what, path).then(put));
+  await someAtATime(containerRuns, async ({ metadata, name, previous }) => {
+    const { namespace: podNamespace = "", name: pod = "" } = metadata ?? {};
+    const description = `log of Pod ${podNamespace}/${pod} ${name}${previous ? " before its last restart" : ""}`;
+    if (remainingTime() < 0)
+      return void missing.push(`${description}: not read within the time limit`);
+    const path = logPath(podNamespace, pod, name, previous, LINES);
+    const file = `cluster/${fileName(podNamespace)}/${fileName(pod)}/${fileName(name)}${previous ? ".previous" : ""}.log`;
+    const addLog = (text: string): void => void files.set(file, redact(text));
+    await runOrReport(description, api.text(description, path).then(addLog));
   });
   return listed.get("nodes") ?? [];
 }

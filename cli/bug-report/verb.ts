@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { inLine } from "../../components/recipe/rules/printable";
 import { redact } from "../../components/recipe/rules/redact";
-import { lookAtCluster, reachOptions } from "../reach/options";
+import { readWithAccess, reachOptions } from "../reach/options";
 import { planToCompare, stackHelp } from "../stack";
 import { type Verb, valueOf } from "../verb";
 import { collect } from "./collect";
@@ -25,27 +25,27 @@ export const bugReport: Verb = {
   more: `From the GPU machines it reads the kernel log, the services and their logs, PCI devices, modules and extensions. From the cluster it
 reads nodes, events, and objects and logs of the GPU provider. It runs no command in a pod: nvidia-smi.txt lists commands for you to run. It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
 `,
-  run: async (given, output) => {
-    const plan = planToCompare(given, output);
+  run: async (args, output) => {
+    const plan = planToCompare(args, output);
     const time = new Date().toISOString().slice(0, 19).replaceAll(":", "-");
-    const folder = valueOf(given, "out") ?? `gpu-report-${time}`;
+    const folder = valueOf(args, "out") ?? `gpu-report-${time}`;
     if (fs.existsSync(folder))
       throw new Error(
         `--out: ${folder} already exists, and its files would be mistaken for files of this report; name another folder`,
       );
-    const { files, missing } = await lookAtCluster(given, (access, within) =>
-      collect(access, plan, within),
+    const { files, missing } = await readWithAccess(args, (access, timeLimit) =>
+      collect(access, plan, timeLimit),
     );
-    const lacking = missing.map((line) => redact(line));
-    files.set("missing.txt", lacking.map((line) => `${line}\n`).join(""));
+    const missingLines = missing.map((line) => redact(line));
+    files.set("missing.txt", missingLines.map((line) => `${line}\n`).join(""));
     for (const [file, text] of files) {
       fs.mkdirSync(path.join(folder, path.dirname(file)), { recursive: true, mode: 0o700 });
       fs.writeFileSync(path.join(folder, file), text, { mode: 0o600 });
     }
-    for (const line of lacking) output.remark(inLine(`could not be collected: ${line}`));
+    for (const line of missingLines) output.remark(inLine(`could not be collected: ${line}`));
     output.result(
-      given.switches.has("json")
-        ? `${JSON.stringify({ folder, files: [...files.keys()], missing: lacking })}\n`
+      args.switches.has("json")
+        ? `${JSON.stringify({ folder, files: [...files.keys()], missing: missingLines })}\n`
         : `wrote ${files.size} files to ${folder}: read them, then pack the folder by \`tar czf ${folder}.tar.gz ${folder}\`\n`,
     );
     return missing.length > 0 ? 2 : 0;

@@ -15,10 +15,10 @@ export interface Part {
 /**
  * The containerd parts that a configuration or patch writes.
  *
- * @param said the text as a part of a configuration
+ * @param patchText the text as a part of a configuration
  */
-export function partsOf(piece: Piece, said: string): Part[] {
-  const items = readPatch(said, "").files.filter(({ path }) => path === customizationPath);
+export function partsOf(piece: Piece, patchText: string): Part[] {
+  const items = readPatch(patchText, "").files.filter(({ path }) => path === customizationPath);
   const lines = piece.text
     .split("\n")
     .flatMap((line, index) =>
@@ -40,12 +40,12 @@ export function partWriters(
   parts: readonly Part[],
   talosVersion: string,
 ): Finding[] {
-  const [first, ...others] = parts;
+  const [first, ...laterParts] = parts;
   if (first === undefined) return [];
   const why = mergesInMemory(talosVersion)
     ? "Talos ≥ 1.14 uses only the first item and silently ignores the others"
     : "with a second item CRI and kubelet do not start, and the machine reboots every 35 minutes";
-  return others.map(({ piece: { file }, line }) => ({
+  return laterParts.map(({ piece: { file }, line }) => ({
     check: "machine-file-once",
     field,
     problem: `${customizationPath} is written again: ${first.piece.file}:${first.line} already writes it (${file}:${line})`,

@@ -32,9 +32,9 @@ function text(findings: readonly FileFinding[], paint: Paint): string {
   return findings
     .map(({ file, line, problem, why, remedy, talos, severity }) => {
       const place = paint("cyan", inLine(`${file}:${line}:`));
-      const what = paint(colours[severity], inLine(`${words[severity].text}${problem}`));
-      const rest = inLine(`; ${why}; ${remedy} `);
-      return `${place} ${what}${rest}${paint("dim", inLine(`(Talos ${talos.join(", ")})`))}\n`;
+      const problemText = paint(colours[severity], inLine(`${words[severity].text}${problem}`));
+      const explanation = inLine(`; ${why}; ${remedy} `);
+      return `${place} ${problemText}${explanation}${paint("dim", inLine(`(Talos ${talos.join(", ")})`))}\n`;
     })
     .join("");
 }
@@ -43,13 +43,13 @@ function text(findings: readonly FileFinding[], paint: Paint): string {
  * Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData.
  */
 function github(findings: readonly FileFinding[]): string {
-  const data = (said: string): string => inLine(said).replaceAll("%", "%25");
-  const property = (said: string): string =>
-    data(said).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const data = (value: string): string => inLine(value).replaceAll("%", "%25");
+  const property = (value: string): string =>
+    data(value).replaceAll(":", "%3A").replaceAll(",", "%2C");
   return findings
     .map(
-      (one) =>
-        `::${words[one.severity].github} file=${property(one.file)},line=${one.line},title=${property(one.check)}::${data(message(one))}\n`,
+      (finding) =>
+        `::${words[finding.severity].github} file=${property(finding.file)},line=${finding.line},title=${property(finding.check)}::${data(message(finding))}\n`,
     )
     .join("");
 }
@@ -58,7 +58,7 @@ function github(findings: readonly FileFinding[]): string {
  * A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6). A blank between the two prevents
  * this.
  */
-const withoutLinks = (said: string): string => said.replaceAll("](", "] (");
+const withoutLinks = (value: string): string => value.replaceAll("](", "] (");
 
 /**
  * SARIF 2.1.0 for GitHub's code scanning, which shows the short description of a rule (3.49.9) as the title of its
@@ -69,15 +69,15 @@ function sarif(findings: readonly FileFinding[]): string {
     const rule = checks[id]?.rule;
     return rule === undefined ? { id } : { id, shortDescription: { text: `${rule}.` } };
   });
-  const results = findings.map((one) => ({
-    ruleId: one.check,
-    level: words[one.severity].sarif,
-    message: { text: withoutLinks(inLine(message(one))) },
+  const results = findings.map((finding) => ({
+    ruleId: finding.check,
+    level: words[finding.severity].sarif,
+    message: { text: withoutLinks(inLine(message(finding))) },
     locations: [
       {
         physicalLocation: {
-          artifactLocation: { uri: encodeURI(one.file) },
-          region: { startLine: one.line },
+          artifactLocation: { uri: encodeURI(finding.file) },
+          region: { startLine: finding.line },
         },
       },
     ],

@@ -13,7 +13,7 @@ import { asText, valueAt } from "../../components/recipe/mapping";
 import type { FindingText } from "../../components/recipe/rules";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { unnamed } from "../stack-text";
-import { lineIn, linesOf, type Piece, valueOnWay } from "../lines";
+import { lineIn, linesOf, type Piece, valueAtPath } from "../lines";
 import type { Subject } from "./machines";
 
 /** A setting of a file that has no effect or will fail, with its place. */
@@ -54,26 +54,27 @@ export function judgeSubjects(
   let [leftOut, unjudged] = [0, 0];
   const refused = new Map<string, FileFinding>();
   const remarked = new Map<string, FileFinding>();
-  const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
-  const usual = named.size === 1 ? [...named][0]! : (upgradeIn(files) ?? newestRelease());
+  const statedVersions = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
+  const defaultVersion =
+    statedVersions.size === 1 ? [...statedVersions][0]! : (upgradeIn(files) ?? newestRelease());
   for (const { spec, pieces, about, findings: further } of subjects) {
     if (refused.size >= mostFindings) {
       unjudged++;
       continue;
     }
-    const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
-    for (const talosVersion of asked) {
+    const talosVersions = releases.length > 0 ? releases : [spec.talosVersion ?? defaultVersion];
+    for (const talosVersion of talosVersions) {
       const { findings, remarks } = judgeWithFileTexts({ ...spec, talosVersion });
-      for (const any of [...findings, ...remarks, ...(further?.(talosVersion) ?? [])]) {
-        const finding = asOfFile(any);
+      for (const clusterFinding of [...findings, ...remarks, ...(further?.(talosVersion) ?? [])]) {
+        const finding = asOfFile(clusterFinding);
         if (finding === undefined) continue;
         const { field, check, problem, why, remedy } = finding;
         // A stack may keep a setting that only has no effect. The author of a file should repair it.
         const severity = checks[check]?.severity ?? "refused";
-        const found = severity === "refused" ? refused : remarked;
+        const findingsOfSeverity = severity === "refused" ? refused : remarked;
         if (!about.test(field) || problem.includes(`"${unnamed}"`)) continue;
         // Each finding is placed in its own file.
-        if (found.size >= mostFindings) {
+        if (findingsOfSeverity.size >= mostFindings) {
           leftOut++;
           continue;
         }
@@ -81,7 +82,7 @@ export function judgeSubjects(
         const placed = place(field, problem, pieces);
         if (placed === undefined) continue;
         const key = JSON.stringify([placed.file, placed.line, check, placed.problem]);
-        const sameFinding = found.get(key) ?? {
+        const sameFinding = findingsOfSeverity.get(key) ?? {
           ...placed,
           check,
           severity,
@@ -90,14 +91,14 @@ export function judgeSubjects(
           talos: [],
         };
         if (!sameFinding.talos.includes(talosVersion)) sameFinding.talos.push(talosVersion);
-        found.set(key, sameFinding);
+        findingsOfSeverity.set(key, sameFinding);
       }
     }
   }
-  const all = releases.length > 0 ? releases : [...named];
+  const all = releases.length > 0 ? releases : [...statedVersions];
   const findings = [...refused.values(), ...remarked.values()];
   findings.push(...classesOf(files, all, [...refused.values()]));
-  findings.sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
+  findings.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
   return { findings, leftOut, unjudged };
 }
 
@@ -107,17 +108,17 @@ export function judgeSubjects(
  */
 function upgradeIn(files: readonly OutsideFile[]): string | undefined {
   const upgrades = files.filter(({ text }) => /^kind: *TalosUpgrade\b/m.test(text));
-  const said = upgrades.flatMap(({ text }) =>
+  const versions = upgrades.flatMap(({ text }) =>
     talosDocuments(text).map((document) =>
       asText(valueAt(valueOfDocument(document), "spec", "talos", "version")),
     ),
   );
-  const known = new Set(
-    said.filter(
+  const knownVersions = new Set(
+    versions.filter(
       (release) => /^v\d+\.\d+\.\d+/.test(release) && releaseInTables(release) !== "unknown",
     ),
   );
-  return known.size === 1 ? [...known][0] : undefined;
+  return knownVersions.size === 1 ? [...knownVersions][0] : undefined;
 }
 
 /**
@@ -127,18 +128,18 @@ function upgradeIn(files: readonly OutsideFile[]): string | undefined {
 function classesOf(
   files: readonly OutsideFile[],
   releases: readonly string[],
-  told: FileFinding[],
+  refusedFindings: FileFinding[],
 ): FileFinding[] {
   const talos = releases.filter((release) => capabilitiesOf(release).toolkit === "operator");
   const [first] = talos;
   if (first === undefined) return [];
-  const lines = new Set(told.map(({ file, line }) => JSON.stringify([file, line])));
-  const said = noHandler(first);
+  const lines = new Set(refusedFindings.map(({ file, line }) => JSON.stringify([file, line])));
+  const handlerFinding = noHandler(first);
   return files.flatMap(({ name: file, text }) =>
     text
       .split("\n")
-      .flatMap((words, index) =>
-        /^[\s-]*runtimeClassName: *["']?nvidia\b/.test(words) ? [index + 1] : [],
+      .flatMap((line, index) =>
+        /^[\s-]*runtimeClassName: *["']?nvidia\b/.test(line) ? [index + 1] : [],
       )
       .filter((line) => !lines.has(JSON.stringify([file, line])))
       .map((line) => ({
@@ -147,8 +148,8 @@ function classesOf(
         check: "external",
         severity: "refused" as const,
         talos,
-        ...said,
-        problem: `runtimeClassName: ${said.problem}`,
+        ...handlerFinding,
+        problem: `runtimeClassName: ${handlerFinding.problem}`,
       })),
   );
 }
@@ -163,14 +164,16 @@ function placeOfRemark(
   pieces: Map<string, Piece>,
 ): Pick<FileFinding, "file" | "line" | "problem"> | undefined {
   const [machine] = /^machines\.[^.\s]+/.exec(field) ?? [];
-  const own = [...pieces].flatMap(([of, piece]) =>
-    machine !== undefined && isWithin(of, machine) ? [piece] : [],
+  const piecesOfMachine = [...pieces].flatMap(([fieldPath, piece]) =>
+    machine !== undefined && isWithin(fieldPath, machine) ? [piece] : [],
   );
   // The card of a patch without settings of NVIDIA's was made up.
-  if (!own.some(({ text, part = "" }) => /nvidia/i.test(text) || /nvidia/i.test(part)))
+  if (!piecesOfMachine.some(({ text, part = "" }) => /nvidia/i.test(text) || /nvidia/i.test(part)))
     return undefined;
   const names = problem.split(/[\s,]+/).filter((word) => /\d/.test(word));
-  const piece = own.find(({ text }) => names.some((name) => text.includes(name))) ?? own[0];
+  const piece =
+    piecesOfMachine.find(({ text }) => names.some((name) => text.includes(name))) ??
+    piecesOfMachine[0];
   return piece && { file: piece.file, line: lineIn(piece, problem), problem };
 }
 
@@ -186,14 +189,15 @@ function placeOf(
   if (atEnd?.groups !== undefined) {
     const { file = "" } = atEnd.groups;
     const line = Number(atEnd.groups["line"]);
-    const whole = [...pieces.values()].find((piece) => piece.file === file);
-    if (whole !== undefined && isFilledIn(linesOf(whole.text)[line - whole.line] ?? ""))
+    const wholeFile = [...pieces.values()].find((piece) => piece.file === file);
+    if (wholeFile !== undefined && isFilledIn(linesOf(wholeFile.text)[line - wholeFile.line] ?? ""))
       return undefined;
     return { file, line, problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}` };
   }
   const [, piece] =
-    [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ??
-    [];
+    [...pieces]
+      .filter(([fieldPath]) => isWithin(field, fieldPath))
+      .sort(([a], [b]) => b.length - a.length)[0] ?? [];
   if (piece === undefined || isFilledAtPath(piece, problem.split(" ")[0]!)) return undefined;
   const isOfAllArguments = /\.kernelArgs$/.test(field) && problem.startsWith("is set");
   const line = isOfAllArguments
@@ -210,8 +214,8 @@ function placeOf(
 /**
  * Whether a finding's path leads to a text that a tool fills in. SOPS may encrypt a text before a template uses it.
  */
-function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
-  const values = talosDocuments(part).map((document) => valueOnWay(document, said));
+function isFilledAtPath({ text, part = text }: Piece, path: string): boolean {
+  const values = talosDocuments(part).map((document) => valueAtPath(document, path));
   return values.some((value) => typeof value === "string" && isFilledIn(value));
 }
 
@@ -219,9 +223,8 @@ function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
 function nameOf(field: string): string {
   const name =
     /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];
-  const other = /^(?:external\.(\w+)|machines\.\S*?\.(extensions|kernelArgs|taints)\b.*)$/.exec(
-    field,
-  );
-  const word = name ?? other?.[1] ?? other?.[2];
+  const externalOrMachine =
+    /^(?:external\.(\w+)|machines\.\S*?\.(extensions|kernelArgs|taints)\b.*)$/.exec(field);
+  const word = name ?? externalOrMachine?.[1] ?? externalOrMachine?.[2];
   return word === undefined ? "" : `${word}: `;
 }

@@ -4,7 +4,7 @@ import { branchedName, nvidiaExtension } from "../../components/recipe/facts/ext
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import { asText, defined, filled, valueAt } from "../../components/recipe/mapping";
 import { installerIn } from "../import/machine-configuration";
-import { partOfOperations, saidInTheEnd } from "../import/operations";
+import { partOfOperations, finalPatchTexts } from "../import/operations";
 import { unnamed } from "../stack-text";
 import { partWriters, partsOf, type Part } from "./containerd-parts";
 import type { Piece } from "../lines";
@@ -25,7 +25,7 @@ export interface Subject {
    * Further subjects: the same machines with the other containerd parts of the files, since a machine of a stack has
    * only one part.
    */
-  others?: Subject[];
+  furtherSubjects?: Subject[];
 }
 
 /** The card of a machine whose files name none. */
@@ -34,7 +34,7 @@ export const gpu: GpuSpec = { model: unnamed };
 /** A machine with its settings from files. */
 export interface Machine {
   name: string;
-  own: Partial<MachineSpec>;
+  ownFields: Partial<MachineSpec>;
   pieces: Piece[];
   /** Source of the extensions and kernel arguments. */
   image?: Piece;
@@ -46,11 +46,11 @@ const aboutMachines = /^machines\.|^patches\b|^talosVersion\b/;
 
 /** Pieces, each with the settings that remain after later patches. */
 function afterOperations(pieces: Piece[]): Piece[] {
-  const said = saidInTheEnd(
+  const finalTexts = finalPatchTexts(
     pieces.map(({ part, text }) => (partOfOperations(text) ? text : (part ?? text))),
   );
   return pieces.map((piece, index) =>
-    said[index] === saidBy(piece) ? piece : { ...piece, part: said[index]! },
+    finalTexts[index] === saidBy(piece) ? piece : { ...piece, part: finalTexts[index]! },
   );
 }
 
@@ -62,48 +62,50 @@ export function ofMachines(
 ): Subject {
   const shared = afterOperations(everywhere);
   const pieces = new Map<string, Piece>(shared.map((piece, index) => [`patches[${index}]`, piece]));
-  const talos =
+  const release =
     version === undefined
       ? {}
       : { talosVersion: version.startsWith("v") ? version : `v${version}` };
   const others: Subject[] = [];
   const writers = new Map<string, Part[]>();
-  const entries = machines.map(({ name, own, pieces: written, image }): [string, MachineSpec] => {
-    const texts = afterOperations([...written, ...everywhere]).slice(0, written.length);
-    const field = `machines.${name}`;
-    if (image) pieces.set(field, image);
-    // A finding about an image's driver names the Talos release that contains the driver.
-    if (image && own.gpus?.length) pieces.set("talosVersion", image);
-    texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
-    const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, saidBy(piece)));
-    const last = parts.at(-1);
-    if (last) pieces.set(`${field}.containerd`, last.piece);
-    writers.set(`${field}.containerd`, parts);
-    const { role = "worker" } = own;
-    const machine: MachineSpec = {
-      address: "192.0.2.1",
-      configuration: "adopted",
-      gpus: [gpu],
-      ...own,
-      role,
-    };
-    for (const { extra, piece } of parts.slice(0, -1))
-      others.push({
-        spec: { ...talos, machines: { [name]: { ...machine, containerd: { extra } } } },
-        pieces: new Map([[`${field}.containerd`, piece]]),
-        about: /^machines\..*\.containerd\b/,
-      });
-    return [
-      name,
-      {
-        ...machine,
-        ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }),
-      },
-    ];
-  });
+  const entries = machines.map(
+    ({ name, ownFields: own, pieces: ownPieces, image }): [string, MachineSpec] => {
+      const texts = afterOperations([...ownPieces, ...everywhere]).slice(0, ownPieces.length);
+      const field = `machines.${name}`;
+      if (image) pieces.set(field, image);
+      // A finding about an image's driver names the Talos release that contains the driver.
+      if (image && own.gpus?.length) pieces.set("talosVersion", image);
+      texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
+      const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, saidBy(piece)));
+      const last = parts.at(-1);
+      if (last) pieces.set(`${field}.containerd`, last.piece);
+      writers.set(`${field}.containerd`, parts);
+      const { role = "worker" } = own;
+      const machine: MachineSpec = {
+        address: "192.0.2.1",
+        configuration: "adopted",
+        gpus: [gpu],
+        ...own,
+        role,
+      };
+      for (const { extra, piece } of parts.slice(0, -1))
+        others.push({
+          spec: { ...release, machines: { [name]: { ...machine, containerd: { extra } } } },
+          pieces: new Map([[`${field}.containerd`, piece]]),
+          about: /^machines\..*\.containerd\b/,
+        });
+      return [
+        name,
+        {
+          ...machine,
+          ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }),
+        },
+      ];
+    },
+  );
   return {
     spec: {
-      ...talos,
+      ...release,
       machines: Object.fromEntries(entries),
       ...filled({ patches: shared.map(saidBy) }),
     },
@@ -111,7 +113,7 @@ export function ofMachines(
     about: aboutMachines,
     findings: (talosVersion) =>
       [...writers].flatMap(([field, parts]) => partWriters(field, parts, talosVersion)),
-    others,
+    furtherSubjects: others,
   };
 }
 
@@ -124,7 +126,10 @@ export function pieceOf(file: string, line: number, text: string): Piece {
 export function ofPatch(whole: Piece): Subject {
   const image = asText(valueAt(readPatch(saidBy(whole), "").config, "machine", "install", "image"));
   const { release } = installerIn(image);
-  return ofMachines([{ name: "machine", own: { role: "controlplane" }, pieces: [whole] }], release);
+  return ofMachines(
+    [{ name: "machine", ownFields: { role: "controlplane" }, pieces: [whole] }],
+    release,
+  );
 }
 
 /** The subject of a schematic: a machine with its image. */
@@ -137,5 +142,5 @@ export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject
     (arg) => !arg.startsWith("talos.platform="),
   );
   const own = { gpus, extensions, kernelArgs };
-  return ofMachines([{ name: "schematic", own, pieces: [], image: whole }]);
+  return ofMachines([{ name: "schematic", ownFields: own, pieces: [], image: whole }]);
 }

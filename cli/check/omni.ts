@@ -51,7 +51,7 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
       return text === "" ? [] : [pieceOf(whole.file, lineOfText(whole.text, text), text)];
     });
   const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");
-  const first = documents
+  const controlPlaneIds = documents
     .filter(({ kind }) => kind === "ControlPlane")
     .flatMap((value) => listOf(value["machines"]));
   const machines = documents.flatMap((value, index): Machine[] => {
@@ -60,14 +60,16 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
     const extensions = [...extensionsOf(cluster), ...extensionsOf(value)];
     const hasGpu = /nvidia/.test([...extensions, ...pieces.map(({ text }) => text)].join());
     const role =
-      value["kind"] === "ControlPlane" || first.includes(value["name"]) ? "controlplane" : "worker";
+      value["kind"] === "ControlPlane" || controlPlaneIds.includes(value["name"])
+        ? "controlplane"
+        : "worker";
     const own = {
       role,
       gpus: hasGpu ? [gpu] : [],
       extensions,
       kernelArgs: listOf(value["kernelArgs"]).map(String),
     } as const;
-    return [{ name: `machine-${index}`, own, pieces, image: whole }];
+    return [{ name: `machine-${index}`, ownFields: own, pieces, image: whole }];
   });
   const subject = ofMachines(
     machines,

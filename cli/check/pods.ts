@@ -23,13 +23,13 @@ export interface GpuPart {
 }
 
 /** Parts of a document that concern GPUs: containers at any depth that request GPUs, and RuntimeClasses of NVIDIA's. */
-export function gpuPartsOf(value: unknown, at: Path = []): GpuPart[] {
+export function gpuPartsOf(value: unknown, path: Path = []): GpuPart[] {
   const { kind, items } = mappingAt(value);
   if (/List$/.test(asText(kind)))
-    return listOf(items).flatMap((item, index) => gpuPartsOf(item, [...at, "items", index]));
+    return listOf(items).flatMap((item, index) => gpuPartsOf(item, [...path, "items", index]));
   return [
-    ...(kind === "RuntimeClass" ? ofClass(mappingAt(value), at) : []),
-    ...containersIn(value, at),
+    ...(kind === "RuntimeClass" ? ofClass(mappingAt(value), path) : []),
+    ...containersIn(value, path),
   ];
 }
 
@@ -37,15 +37,15 @@ export function gpuPartsOf(value: unknown, at: Path = []): GpuPart[] {
  * Containers in a value: lists, or mappings by name, as bjw-s' common library has them
  * (charts/library/common/values.yaml).
  */
-function containersIn(value: unknown, at: Path): GpuPart[] {
+function containersIn(value: unknown, path: Path): GpuPart[] {
   if (Array.isArray(value))
-    return value.flatMap((item, index) => containersIn(item, [...at, index]));
+    return value.flatMap((item, index) => containersIn(item, [...path, index]));
   return Object.entries(mappingAt(value)).flatMap(([key, member]) =>
     /^(?:initC|c)ontainers$/.test(key) && typeof member === "object" && member !== null
       ? Object.entries(member).flatMap(([name, item]) =>
-          ofContainer(item, [...at, key, Array.isArray(member) ? Number(name) : name]),
+          ofContainer(item, [...path, key, Array.isArray(member) ? Number(name) : name]),
         )
-      : containersIn(member, [...at, key]),
+      : containersIn(member, [...path, key]),
   );
 }
 
@@ -53,13 +53,13 @@ function ofContainer(container: unknown, path: Path): GpuPart[] {
   const [limits, requests] = ["limits", "requests"].map((key) =>
     mappingAt(container, "resources", key),
   );
-  const asked = Object.keys({ ...limits, ...requests }).filter((key) =>
+  const gpuResources = Object.keys({ ...limits, ...requests }).filter((key) =>
     key.startsWith("nvidia.com/"),
   );
-  if (asked.length === 0) return [];
-  const findings = asked.flatMap((key) => findingsOf(key, requests![key], limits![key]));
-  const named = imageOf(valueAt(container, "image"));
-  const image = named === "" || isFilledIn(named) ? "busybox" : named;
+  if (gpuResources.length === 0) return [];
+  const findings = gpuResources.flatMap((key) => findingsOf(key, requests![key], limits![key]));
+  const statedImage = imageOf(valueAt(container, "image"));
+  const image = statedImage === "" || isFilledIn(statedImage) ? "busybox" : statedImage;
   const pod = { image, gpus: 1, env: envOf(valueAt(container, "env")) };
   return [{ path, pod, findings: () => findings }];
 }
@@ -69,19 +69,20 @@ function ofContainer(container: unknown, path: Path): GpuPart[] {
  * validateResourceRequirements).
  */
 function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Finding, "field">[] {
-  const [asked, most] = [asText(request), asText(limit)];
-  const part = [asked, most].find((text) => /^\d*\.\d*[1-9]$/.test(text));
-  const unlike =
+  const [requestText, limitText] = [asText(request), asText(limit)];
+  const fractionalAmount = [requestText, limitText].find((text) => /^\d*\.\d*[1-9]$/.test(text));
+  const differ =
     request !== undefined &&
-    (limit === undefined || (isNumber(asked) && isNumber(most) && asked !== most));
+    (limit === undefined ||
+      (isNumber(requestText) && isNumber(limitText) && requestText !== limitText));
   return flat([
-    part !== undefined && {
+    fractionalAmount !== undefined && {
       check: "gpu-limit",
-      problem: `resources requests ${part} of ${resource}`,
+      problem: `resources requests ${fractionalAmount} of ${resource}`,
       why: "Kubernetes refuses a pod that requests a part of an extended resource",
       remedy: "write a whole number. To share a card, use time slicing or MIG",
     },
-    unlike && {
+    differ && {
       check: "gpu-limit",
       problem: `resources.requests and resources.limits differ in the number of ${resource}`,
       why: "for extended resources, requests must equal limits: Kubernetes refuses the pod",
@@ -99,14 +100,14 @@ const isNumber = (text: string): boolean => /^\d+$/.test(text);
 function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): GpuPart[] {
   if (!/nvidia/.test(`${asText(valueAt(metadata, "name"))} ${asText(handler)}`)) return [];
   const findings: GpuPart["findings"] = (talosVersion) => {
-    const there = capabilitiesOf(talosVersion).toolkit === "extension";
-    if (there && handler === "nvidia") return [];
+    const extensionProvidesHandler = capabilitiesOf(talosVersion).toolkit === "extension";
+    if (extensionProvidesHandler && handler === "nvidia") return [];
     return [
       {
         check: "runtime-class",
-        problem: `handler is ${asText(handler) || "not set"}, but on this Talos release containerd ${there ? "calls NVIDIA's handler nvidia" : "has no NVIDIA handler"}`,
+        problem: `handler is ${asText(handler) || "not set"}, but on this Talos release containerd ${extensionProvidesHandler ? "calls NVIDIA's handler nvidia" : "has no NVIDIA handler"}`,
         why: "pods with this RuntimeClass do not start, or see no card",
-        remedy: there
+        remedy: extensionProvidesHandler
           ? "write `handler: nvidia`"
           : "delete the RuntimeClass, and runtimeClassName from the pods",
       },
@@ -116,16 +117,16 @@ function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): Gp
 }
 
 /** A text, or a repository with its tag. */
-function imageOf(said: unknown): string {
-  const [repository, tag] = ["repository", "tag"].map((key) => asText(valueAt(said, key)));
-  return asText(said) || (repository && tag ? `${repository}:${tag}` : (repository ?? ""));
+function imageOf(image: unknown): string {
+  const [repository, tag] = ["repository", "tag"].map((key) => asText(valueAt(image, key)));
+  return asText(image) || (repository && tag ? `${repository}:${tag}` : (repository ?? ""));
 }
 
 /** Reads a list of names and values, or a mapping, whose values may be under `value`. */
-function envOf(said: unknown): Record<string, string> {
-  const pairs = Array.isArray(said)
-    ? said.filter(isMapping).map(({ name, value }): [string, unknown] => [anyText(name), value])
-    : Object.entries(mappingAt(said)).map(([name, value]): [string, unknown] => [
+function envOf(env: unknown): Record<string, string> {
+  const pairs = Array.isArray(env)
+    ? env.filter(isMapping).map(({ name, value }): [string, unknown] => [anyText(name), value])
+    : Object.entries(mappingAt(env)).map(([name, value]): [string, unknown] => [
         name,
         isMapping(value) ? value["value"] : value,
       ]);

@@ -16,17 +16,17 @@ const variableNames = ["talosVersion", "TALOS_VERSION"];
  * @param roots folders that the user named: nothing above them is read, unless it belongs to the same project.
  */
 export function releasesNear(roots: readonly string[]): (file: string) => string | undefined {
-  const known = new Map<string, string | undefined>();
-  const above = (folder: string, top: string): string | undefined => {
+  const releaseByFolder = new Map<string, string | undefined>();
+  const nearestRelease = (folder: string, top: string): string | undefined => {
     const key = JSON.stringify([folder, top]);
-    if (!known.has(key)) {
+    if (!releaseByFolder.has(key)) {
       const isTop = folder === top || !isBelow(top, path.dirname(folder));
-      known.set(
+      releaseByFolder.set(
         key,
-        releaseIn(folder, top) ?? (isTop ? undefined : above(path.dirname(folder), top)),
+        releaseIn(folder, top) ?? (isTop ? undefined : nearestRelease(path.dirname(folder), top)),
       );
     }
-    return known.get(key);
+    return releaseByFolder.get(key);
   };
   return (file) => {
     const start = path.dirname(path.resolve(file));
@@ -34,8 +34,8 @@ export function releasesNear(roots: readonly string[]): (file: string) => string
       isBelow(top, start),
     );
     // If folders contain each other, the one with the shortest path is the outermost.
-    const [top = start] = tops.sort((one, other) => one.length - other.length);
-    return above(start, top);
+    const [top = start] = tops.sort((a, b) => a.length - b.length);
+    return nearestRelease(start, top);
   };
 }
 
@@ -53,12 +53,12 @@ function releaseIn(folder: string, top: string): string | undefined {
     ...environmentFiles.flatMap(textOf).map(variablesOf),
   );
   const [config] = ["talconfig.yaml", "talconfig.yml", "topf.yaml", "topf.yml"].flatMap(textOf);
-  const said =
+  const statedVersion =
     config === undefined
       ? undefined
       : mappingAt(yamlIn(substitute(config, variables)))["talosVersion"];
   // The output may contain nothing else of a file that the user did not name.
-  return [said, ...variableNames.map((name) => variables[name])]
+  return [statedVersion, ...variableNames.map((name) => variables[name])]
     .map((text) => /^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)$/.exec(anyText(text))?.[1])
     .flatMap((release) => (release === undefined ? [] : [`v${release}`]))[0];
 }

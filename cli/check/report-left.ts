@@ -1,14 +1,19 @@
 /** Reports files that exceed a limit on all files together; of many files it names only some. */
-export function reportLeft(
-  left: readonly string[],
+export function reportLeftOut(
+  uncheckedFiles: readonly string[],
   bound: string,
   reportFile: (file: string, problem: string) => void,
 ): void {
-  const [first, ...others] = left;
+  const [first, ...otherFiles] = uncheckedFiles;
   if (first === undefined) return;
-  const named = others.slice(0, 9);
-  const more = others.length > named.length ? [`${others.length - named.length} more`] : [];
-  const also =
-    others.length === 0 ? "" : ` (the same applies to ${[...named, ...more].join(", ")})`;
-  reportFile(first, `is not checked: ${bound}${also}; give fewer files at once`);
+  const listedFiles = otherFiles.slice(0, 9);
+  const furtherCount =
+    otherFiles.length > listedFiles.length
+      ? [`${otherFiles.length - listedFiles.length} more`]
+      : [];
+  const otherFilesText =
+    otherFiles.length === 0
+      ? ""
+      : ` (the same applies to ${[...listedFiles, ...furtherCount].join(", ")})`;
+  reportFile(first, `is not checked: ${bound}${otherFilesText}; give fewer files at once`);
 }

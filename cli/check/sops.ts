@@ -20,7 +20,7 @@ const written = [
  */
 export function withoutSops(text: string): string {
   if (!/\bsops\b/.test(text)) return text;
-  let rest = text;
+  let result = text;
   for (const { contents } of talosDocuments(text)) {
     if (!isMap(contents)) continue;
     for (const { key, value } of contents.items) {
@@ -30,10 +30,12 @@ export function withoutSops(text: string): string {
         isMap(value) &&
         written.some((field) => value.has(field));
       if (!isSops || !isNode(key) || !key.range || !value.range) continue;
-      const [from, to] = [key.range[0], value.range[1]];
-      rest =
-        rest.slice(0, from) + rest.slice(from, to).replaceAll(/[^\r\n]/g, " ") + rest.slice(to);
+      const [start, end] = [key.range[0], value.range[1]];
+      result =
+        result.slice(0, start) +
+        result.slice(start, end).replaceAll(/[^\r\n]/g, " ") +
+        result.slice(end);
     }
   }
-  return rest;
+  return result;
 }

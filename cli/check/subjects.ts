@@ -31,14 +31,14 @@ import {
 } from "./machines";
 import { ofOmni } from "./omni";
 import { releasesNear } from "./release-near";
-import { reportLeft } from "./report-left";
+import { reportLeftOut } from "./report-left";
 import { withoutSops } from "./sops";
 import { type GpuPart, gpuPartsOf } from "./pods";
 
 /**
  * Subjects in files about GPUs on Talos. Files of other kinds have none.
  *
- * @param said variables that the user names.
+ * @param options variables that the user names.
  * @param reportFile receives each file that names something unreadable.
  * @param card of the machines whose files do not name one. Default: an unknown card.
  * @param roots folders that the user named. A talconfig may name files in them, in addition to those of its project.
@@ -46,7 +46,7 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  */
 export function subjectsOf(
   files: readonly OutsideFile[],
-  said: Pick<Said, "environment" | "environmentFiles">,
+  options: Pick<Said, "environment" | "environmentFiles">,
   reportFile: (file: string, problem: string) => void,
   card: GpuSpec = gpu,
   roots: readonly string[] = [],
@@ -55,48 +55,53 @@ export function subjectsOf(
   for (const file of files.filter(({ text }) => namesMachines(text))) {
     try {
       subjects.push(
-        ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, reportFile),
+        ofTalconfig(
+          { file: file.name, line: 1, text: file.text },
+          { ...options, roots },
+          reportFile,
+        ),
       );
     } catch (error) {
       reportFile(file.name, `is not checked: ${(error as Error).message}`);
     }
   }
   // A patch that a talconfig names is already checked with that talconfig, for its cluster's release.
-  const judged = new Set(
+  const filesOfTalconfigs = new Set(
     subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))),
   );
-  const others = files.filter(
-    ({ name, text }) => !judged.has(path.resolve(name)) && !namesMachines(text),
+  const otherFiles = files.filter(
+    ({ name, text }) => !filesOfTalconfigs.has(path.resolve(name)) && !namesMachines(text),
   );
   const releaseNear = releasesNear(roots);
-  const parts = others.map((file) => ({ file: file.name, subjects: ofFile(file) }));
-  const clusters = [...subjects, ...parts.flatMap((one) => one.subjects)]
+  const parts = otherFiles.map((file) => ({ file: file.name, subjects: ofFile(file) }));
+  const clusters = [...subjects, ...parts.flatMap((part) => part.subjects)]
     .filter(({ isCluster }) => isCluster)
     .map(clusterOf);
   /**
    * Releases to which a file may belong: the release of its folder or of a folder above, else those of its clusters.
    */
   const releasesOf = (file: string): string[] => {
-    const near = releaseNear(file);
-    if (near !== undefined) return [near];
+    const nearRelease = releaseNear(file);
+    if (nearRelease !== undefined) return [nearRelease];
     return [...new Set(clustersOf(file, clusters).flatMap(({ release }) => release ?? []))];
   };
-  const charts = bounded(ofCharts(others, reportFile), reportFile);
+  const charts = bounded(ofCharts(otherFiles, reportFile), reportFile);
   const externalOf = (subject: Subject): ExternalSpec => {
-    const mayBeFor = (chart: Subject): boolean =>
+    const mayBelongToSubject = (chart: Subject): boolean =>
       shareCluster(fileOf(chart), fileOf(subject), clusters);
-    const own = charts.findIndex(mayBeFor);
-    if (own < 0 || charts.findLastIndex(mayBeFor) !== own) return unknownRelease;
-    return charts[own]!.spec.external!;
+    const chartIndex = charts.findIndex(mayBelongToSubject);
+    if (chartIndex < 0 || charts.findLastIndex(mayBelongToSubject) !== chartIndex)
+      return unknownRelease;
+    return charts[chartIndex]!.spec.external!;
   };
-  const told = [
+  const subjectsWithReleases = [
     ...subjects,
     ...parts.flatMap(({ file, subjects: ofPart }) =>
-      ofPart.flatMap((one) => withReleases(one, releasesOf(file))),
+      ofPart.flatMap((subject) => withReleases(subject, releasesOf(file))),
     ),
   ];
-  const machines = bounded(told, reportFile)
-    .flatMap((subject) => [subject, ...(subject.others ?? [])])
+  const machines = bounded(subjectsWithReleases, reportFile)
+    .flatMap((subject) => [subject, ...(subject.furtherSubjects ?? [])])
     .map((subject) => ({
       ...subject,
       spec:
@@ -110,10 +115,10 @@ export function subjectsOf(
       clustersOf(fileOf(chart), clusters).flatMap(({ release }) => release ?? []),
     ),
   );
-  const all = withinEntries([...machines, ...releasedCharts], reportFile);
+  const allSubjects = withinEntries([...machines, ...releasedCharts], reportFile);
   return card === gpu
-    ? all
-    : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
+    ? allSubjects
+    : allSubjects.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }
 
 /** The largest number of machines, images, pods and releases that are checked: each takes some milliseconds. */
@@ -125,20 +130,25 @@ function bounded(
   reportFile: (file: string, problem: string) => void,
 ): Subject[] {
   const sizes = subjects.map(
-    ({ spec, others = [] }) => Object.keys(spec.machines ?? {}).length + others.length,
+    ({ spec, furtherSubjects: others = [] }) =>
+      Object.keys(spec.machines ?? {}).length + others.length,
   );
   let count = 0;
-  const beyond = subjects.findIndex((_, index) => (count += sizes[index]!) > mostSubjects);
-  if (beyond < 0) return subjects;
-  const left = new Set(
-    subjects.slice(beyond).flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => file)),
+  const firstBeyondLimit = subjects.findIndex(
+    (_, index) => (count += sizes[index]!) > mostSubjects,
   );
-  for (const file of left)
+  if (firstBeyondLimit < 0) return subjects;
+  const filesLeftOut = new Set(
+    subjects
+      .slice(firstBeyondLimit)
+      .flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => file)),
+  );
+  for (const file of filesLeftOut)
     reportFile(
       file,
       `is not checked, or only in part: the files have more than ${mostSubjects} machines, images, pods and releases; give fewer files at once, or only parts of this file`,
     );
-  return subjects.slice(0, beyond);
+  return subjects.slice(0, firstBeyondLimit);
 }
 
 /**
@@ -153,12 +163,12 @@ function withinEntries(
   reportFile: (file: string, problem: string) => void,
 ): Subject[] {
   const counted = new Set<string>();
-  const left = new Set<string>();
+  const filesLeftOut = new Set<string>();
   let entries = 0;
-  const within = subjects.filter(({ pieces, isCluster }) => {
+  const subjectsWithinLimit = subjects.filter(({ pieces, isCluster }) => {
     if (isCluster) return true;
     if (entries >= mostEntries) {
-      for (const { file } of pieces.values()) left.add(file);
+      for (const { file } of pieces.values()) filesLeftOut.add(file);
       return false;
     }
     for (const { text, part = text } of pieces.values()) {
@@ -167,12 +177,12 @@ function withinEntries(
     }
     return true;
   });
-  reportLeft(
-    [...left],
+  reportLeftOut(
+    [...filesLeftOut],
     `the parts that were checked before it already have ${mostEntries} entries`,
     reportFile,
   );
-  return within;
+  return subjectsWithinLimit;
 }
 
 /** The file of a subject. */
@@ -188,11 +198,14 @@ const clusterOf = (subject: Subject): Cluster & { release: string | undefined } 
  * subject itself.
  */
 function withReleases(subject: Subject, releases: readonly string[]): Subject[] {
-  const { spec, others = [] } = subject;
+  const { spec, furtherSubjects: others = [] } = subject;
   if (spec.talosVersion !== undefined || releases.length === 0) return [subject];
   return [...new Set(releases)].map((talosVersion) => {
-    const released = (one: Subject): Subject => ({ ...one, spec: { ...one.spec, talosVersion } });
-    return { ...released(subject), others: others.map(released) };
+    const withRelease = (variant: Subject): Subject => ({
+      ...variant,
+      spec: { ...variant.spec, talosVersion },
+    });
+    return { ...withRelease(subject), others: others.map(withRelease) };
   });
 }
 
@@ -240,18 +253,18 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
   if (machines.length > 0)
     return machines.map(({ node, talosVersion }) => {
       const own: Partial<MachineSpec> = { role: node.controlPlane ? "controlplane" : "worker" };
-      const inner = node.patches![0]!;
+      const patchText = node.patches![0]!;
       const piece = {
         ...whole,
-        line: inner === whole.text ? 1 : lineOfText(text, inner),
-        text: inner,
+        line: patchText === whole.text ? 1 : lineOfText(text, patchText),
+        text: patchText,
       };
-      return ofMachines([{ name: node.hostname, own, pieces: [piece] }], talosVersion);
+      return ofMachines([{ name: node.hostname, ownFields: own, pieces: [piece] }], talosVersion);
     });
   if (whole.part !== undefined || (values.length > 0 && values.every(isPatch)))
     return [ofPatch(whole)];
-  const ofOmnis = ofOmni(values, whole);
-  if (ofOmnis.length > 0) return ofOmnis;
+  const omniSubjects = ofOmni(values, whole);
+  if (omniSubjects.length > 0) return omniSubjects;
   const schematics = documents.filter((document) => isSchematic(valueOfDocument(document)));
   if (schematics.length > 0)
     return schematics.map((document) =>
@@ -269,30 +282,35 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
 
 function ofTalconfig(
   whole: Piece,
-  said: Omit<Said, "schematicFiles">,
+  options: Omit<Said, "schematicFiles">,
   reportFile: (file: string, problem: string) => void,
 ): Subject {
   const { config, schematics, patchFiles, unread } = readSource([whole.file], {
-    ...said,
+    ...options,
     schematicFiles: [],
   });
-  for (const one of unread) {
-    const { problem, why, remedy } = unreadFinding(one, shortName);
+  for (const unreadFile of unread) {
+    const { problem, why, remedy } = unreadFinding(unreadFile, shortName);
     reportFile(whole.file, `${problem}; ${why}; ${remedy}`);
   }
   const patchPiece = (text: string): Piece => {
-    const from = patchFiles.get(text);
-    if (from !== undefined && from.text !== text)
-      return { file: shortName(from.file), line: 1, text: withoutActions(from.text), part: text };
-    if (from !== undefined) return pieceOf(shortName(from.file), 1, withoutSops(text));
+    const patchFile = patchFiles.get(text);
+    if (patchFile !== undefined && patchFile.text !== text)
+      return {
+        file: shortName(patchFile.file),
+        line: 1,
+        text: withoutActions(patchFile.text),
+        part: text,
+      };
+    if (patchFile !== undefined) return pieceOf(shortName(patchFile.file), 1, withoutSops(text));
     return pieceOf(whole.file, lineOfText(whole.text, text), text);
   };
   const machines = config.nodes.map((node): Machine => {
-    const full = withRole(config, node);
-    const image = imageOf(full, schematics);
-    const own = ownOf(full, image);
-    const pieces = patchesOf(full).map(patchPiece);
-    return { name: node.hostname, own, pieces, image: whole };
+    const nodeWithRole = withRole(config, node);
+    const image = imageOf(nodeWithRole, schematics);
+    const own = ownOf(nodeWithRole, image);
+    const pieces = patchesOf(nodeWithRole).map(patchPiece);
+    return { name: node.hostname, ownFields: own, pieces, image: whole };
   });
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
   const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));
@@ -318,10 +336,10 @@ function ownOf(
   node: Talconfig["nodes"][number],
   image: ReturnType<typeof imageOf>,
 ): Partial<MachineSpec> {
-  const loads = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));
+  const loadsNvidiaModules = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));
   const hasGpu =
     image.nvidia === true ||
-    loads ||
+    loadsNvidiaModules ||
     (node.patches ?? []).some((text) => /^[ \t]*(?:-[ \t]*)?name:[ \t]*nvidia/m.test(text));
   const platform = node.machineSpec?.mode ?? image.platform ?? "metal";
   const taints = Object.fromEntries(
@@ -353,10 +371,12 @@ function ofCharts(
       const { chart, version, versionPlace, namespace, values, place, places, missing } = release;
       // The text of a Secret is not available. A missing chart repository needs no finding: it has no values, and a
       // pull request may contain only the release.
-      for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
+      for (const missingObject of missing.filter(
+        (object) => object.kind !== "Secret" && !isChartSource(object),
+      ))
         reportFile(
           place.file,
-          `refers to the ${what.kind} ${what.name}, which is in none of the given files, so its content is not checked`,
+          `refers to the ${missingObject.kind} ${missingObject.name}, which is in none of the given files, so its content is not checked`,
         );
       const pieceOf = (file: string): Piece => ({ file, line: 1, text: texts.get(file) ?? "" });
       const holders = [...new Set(Object.values(places).map(({ file }) => file))];
@@ -370,7 +390,10 @@ function ofCharts(
               ...defined({ version, namespace }),
               missing,
               places: Object.fromEntries(
-                Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`]),
+                Object.entries(places).map(([valuePath, { file, line }]) => [
+                  valuePath,
+                  `${file}:${line}`,
+                ]),
               ),
             },
           },
@@ -394,7 +417,7 @@ const ofPart = ({ pod, findings }: GpuPart, piece: Piece): Subject => ({
   pieces: new Map([["workloads", piece]]),
   about: /^workloads\./,
   findings: (talosVersion) =>
-    findings(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
+    findings(talosVersion).map((finding) => ({ field: "workloads.pods.pod", ...finding })),
 });
 
 /** A file's name in its one form: relative to the working folder if it is below that, else absolute. */

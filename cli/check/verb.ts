@@ -3,7 +3,7 @@ import { beginningOf, reasonOf } from "../../components/lookups/bounded-file";
 import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
 import type { OutsideFile } from "../../components/recipe/external/document";
-import { makerOf } from "../import/unread";
+import { howToMakeFile } from "../import/unread";
 import { inLine } from "../../components/recipe/rules/printable";
 import { talosDocuments, tokensOf } from "../../components/recipe/rules/yaml";
 import { isBeyondBounds } from "../../components/recipe/rules/yaml-bounds";
@@ -13,7 +13,7 @@ import { yamlFiles } from "../yaml-files";
 import { envOption, variablesNamed } from "../named-variables";
 import { formats } from "./formats";
 import { judgeSubjects, mostFindings } from "./judge-files";
-import { reportLeft } from "./report-left";
+import { reportLeftOut } from "./report-left";
 import { shortName, subjectsOf } from "./subjects";
 
 /** `talos-gpu check`: what has no effect or will fail in the user's files. */
@@ -46,13 +46,13 @@ Charts: Flux HelmRelease with its repository, Argo CD Application, kustomization
 Omni: cluster template, patch, list of extensions.
 Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template, HelmRelease of bjw-s' app-template.
 `,
-  run: async (given, output) => {
-    const format = valueOf(given, "format") ?? "text";
+  run: async (args, output) => {
+    const format = valueOf(args, "format") ?? "text";
     if (!Object.hasOwn(formats, format))
       throw new Error(
         `--format: ${format} is not a format; write one of ${Object.keys(formats).join(", ")}`,
       );
-    const releases = (given.values["talos"] ?? []).map((name) =>
+    const releases = (args.values["talos"] ?? []).map((name) =>
       name.startsWith("v") ? name : `v${name}`,
     );
     for (const release of releases)
@@ -60,7 +60,7 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
         throw new Error(
           `--talos: the package has no data about ${release}, so nothing can be checked for this release; give a release of ${knownMinors().join(", ")}`,
         );
-    const model = valueOf(given, "gpu");
+    const model = valueOf(args, "gpu");
     if (model !== undefined && findCard(model) === undefined)
       throw new Error(
         `--gpu: ${model} is not a known card; write its name as nvidia-smi or lspci -nn prints it`,
@@ -68,25 +68,25 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
     const unread: UnreadFile[] = [];
     const reportFile = (file: string, problem: string): void =>
       void unread.push({ file: shortName(file), problem });
-    const unopened: string[] = [];
+    const unopenedFiles: string[] = [];
     let characters = 0;
-    const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
+    const files = args.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
       if (characters > mostCharacters) {
-        unopened.push(shortName(file));
+        unopenedFiles.push(shortName(file));
         return [];
       }
       try {
         const { text, isWhole } = beginningOf(file);
         characters += text.length;
         if (isWhole) return [{ name: shortName(file), text }];
-        if (given.positionals.includes(file) || /nvidia/i.test(text))
+        if (args.positionals.includes(file) || /nvidia/i.test(text))
           reportFile(
             file,
             "is not checked: it has more than a million characters; give only the parts that matter",
           );
         return [];
       } catch (error) {
-        const maker = makerOf(file, shortName);
+        const maker = howToMakeFile(file, shortName);
         reportFile(
           file,
           `cannot be read (${reasonOf(error)})${maker === undefined ? "" : `; ${maker}`}`,
@@ -94,22 +94,25 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
         return [];
       }
     });
-    reportLeft(
-      unopened,
+    reportLeftOut(
+      unopenedFiles,
       `the files before it already have ${mostCharacters >> 20} MiB`,
       reportFile,
     );
-    const sound = readInTurn(files, reportFile);
-    const roots = given.positionals.filter(isFolder);
-    const said = { environment: variablesNamed(given), environmentFiles: given.values["env-file"] };
+    const readableFiles = readableFilesOf(files, reportFile);
+    const roots = args.positionals.filter(isFolder);
+    const options = {
+      environment: variablesNamed(args),
+      environmentFiles: args.values["env-file"],
+    };
     const subjects = subjectsOf(
-      sound,
-      said,
+      readableFiles,
+      options,
       reportFile,
       model === undefined ? undefined : { model },
       roots,
     );
-    const ofKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
+    const subjectsOfKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
       if (
         releases.length > 0 ||
         talosVersion === undefined ||
@@ -123,30 +126,34 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
       );
       return false;
     });
-    const { findings, leftOut, unjudged } = judgeSubjects(ofKnownReleases, releases, sound);
-    if (given.switches.has("json"))
+    const { findings, leftOut, unjudged } = judgeSubjects(
+      subjectsOfKnownReleases,
+      releases,
+      readableFiles,
+    );
+    if (args.switches.has("json"))
       output.result(
         `${JSON.stringify({ files: files.length, judged: subjects.length, findings, unread })}\n`,
       );
     else output.result(formats[format]!(findings, painter(output.colour)), true);
     for (const { file, problem } of unread) output.remark(inLine(`${file}: ${problem}`));
-    const untold = [
+    const omittedParts = [
       ...(leftOut > 0 ? [`, and ${leftOut} more were found`] : []),
       ...(unjudged > 0
         ? [`. ${unjudged} further machines, images, pods and releases were not checked`]
         : []),
     ];
-    if (untold.length > 0)
+    if (omittedParts.length > 0)
       output.remark(
-        `Only the first ${mostFindings} findings are reported${untold.join("")}. Fix the reported findings, then check again.`,
+        `Only the first ${mostFindings} findings are reported${omittedParts.join("")}. Fix the reported findings, then check again.`,
       );
     if (subjects.length === 0 && unread.length === 0)
       output.remark("No given file configures a Talos machine or an NVIDIA chart.");
     else if (findings.length === 0 && unread.length === 0) {
-      const looked = new Set(
+      const checkedFiles = new Set(
         subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => shortName(file))),
       );
-      output.remark(["Nothing is wrong in", ...[...looked].sort().map(inLine)].join("\n  "));
+      output.remark(["Nothing is wrong in", ...[...checkedFiles].sort().map(inLine)].join("\n  "));
     }
     const isRefused = findings.some(({ severity }) => severity === "refused");
     return isRefused ? 1 : unread.length > 0 ? 2 : 0;
@@ -172,28 +179,35 @@ const mostTokens = 500_000;
  * The files that the command can check, in their order. Up to the limit it reads files that name NVIDIA or Talos before
  * others. It reports each file that it does not read.
  */
-function readInTurn(
+function readableFilesOf(
   files: readonly OutsideFile[],
   reportFile: (file: string, problem: string) => void,
 ): OutsideFile[] {
-  const telling = ({ text }: OutsideFile): boolean => /nvidia|talos/i.test(text);
-  const sound = new Set<OutsideFile>();
-  const left: string[] = [];
+  const mentionsTalosOrNvidia = ({ text }: OutsideFile): boolean => /nvidia|talos/i.test(text);
+  const readableFiles = new Set<OutsideFile>();
+  const filesLeftOut: string[] = [];
   let tokens = 0;
-  for (const file of [...files.filter(telling), ...files.filter((file) => !telling(file))]) {
+  for (const file of [
+    ...files.filter(mentionsTalosOrNvidia),
+    ...files.filter((file) => !mentionsTalosOrNvidia(file)),
+  ]) {
     if (tokens >= mostTokens) {
-      left.push(file.name);
+      filesLeftOut.push(file.name);
       continue;
     }
-    if (isSound(file, reportFile)) sound.add(file);
+    if (isReadable(file, reportFile)) readableFiles.add(file);
     tokens += tokensOf(file.text);
   }
-  reportLeft(left, `the files before it already have ${mostTokens} YAML tokens`, reportFile);
-  return files.filter((file) => sound.has(file));
+  reportLeftOut(
+    filesLeftOut,
+    `the files before it already have ${mostTokens} YAML tokens`,
+    reportFile,
+  );
+  return files.filter((file) => readableFiles.has(file));
 }
 
 /** Whether a file is YAML that the command can check. The report names a file that is not read and mentions NVIDIA. */
-function isSound(
+function isReadable(
   { name, text }: OutsideFile,
   reportFile: (file: string, problem: string) => void,
 ): boolean {
@@ -209,15 +223,14 @@ function isSound(
   return false;
 }
 
-const isFolder = (given: string): boolean =>
-  fs.existsSync(given) && fs.statSync(given).isDirectory();
+const isFolder = (path: string): boolean => fs.existsSync(path) && fs.statSync(path).isDirectory();
 
 /** A file, or the YAML files below a folder. */
-function filesOf(given: string): string[] {
-  if (!isFolder(given)) return [given];
-  return yamlFiles(given, {
-    passedOver: /^(?:node_modules|\.git)$/,
+function filesOf(path: string): string[] {
+  if (!isFolder(path)) return [path];
+  return yamlFiles(path, {
+    skippedFolders: /^(?:node_modules|\.git)$/,
     names: /\.ya?ml(?:\.gotmpl)?$/,
-    most: 20_000,
+    maxFiles: 20_000,
   });
 }

@@ -10,11 +10,11 @@ import { unnamed } from "../stack-text";
 /**
  * NVIDIA's cards among a machine's PCI devices, with the names that a stack uses, and a note for each unknown fact.
  *
- * @param told memory of the cards from NVIDIA's programs on the node, since PCI devices do not report it.
+ * @param labelledCards memory of the cards from NVIDIA's programs on the node, since PCI devices do not report it.
  */
 export function cardsOf(
   devices: readonly PciDevice[],
-  told: readonly ToldCard[] = [],
+  labelledCards: readonly ToldCard[] = [],
 ): { gpus: GpuSpec[]; notes: string[] } {
   const cards = devices.filter(isNvidiaCard);
   const notes: string[] = [];
@@ -23,23 +23,23 @@ export function cardsOf(
     const id = `10de:${hex(device.product_id) ?? "?"}`;
     // First by the PCI ID: the device's name comes from the list in the machine's Talos release, which may lack it.
     const listed = namesOfDevice(hex(device.product_id) ?? "");
-    const named = device.product === undefined ? [] : deviceNames(device.product);
-    const names = (listed.length > 0 ? listed : named).filter((name) => findCard(name));
-    const [model = unnamed, ...others] = names;
+    const namesFromProduct = device.product === undefined ? [] : deviceNames(device.product);
+    const names = (listed.length > 0 ? listed : namesFromProduct).filter((name) => findCard(name));
+    const [model = unnamed, ...otherModels] = names;
     const card = `card ${id}${device.product ? ` (${device.product})` : ""}`;
     if (names.length === 0)
       notes.push(
         `${card}: the package does not know this card; set model to the name that \`nvidia-smi -L\` or the card's box shows`,
       );
-    else if (others.length > 0)
+    else if (otherModels.length > 0)
       notes.push(
-        `${card}: it may also be ${others.join(" or ")}, which has the same PCI ID; check which card it is`,
+        `${card}: it may also be ${otherModels.join(" or ")}, which has the same PCI ID; check which card it is`,
       );
-    const short = findCard(model)?.model ?? model;
-    counts.set(short, (counts.get(short) ?? 0) + 1);
+    const modelName = findCard(model)?.model ?? model;
+    counts.set(modelName, (counts.get(modelName) ?? 0) + 1);
   }
   const gpus = [...counts].map(([model, count]): GpuSpec => {
-    const { memory, note } = memoryOf(model, told);
+    const { memory, note } = memoryOf(model, labelledCards);
     if (note !== undefined) notes.push(note);
     return { model, ...defined({ memory }), ...(count > 1 ? { count } : {}) };
   });
@@ -47,13 +47,18 @@ export function cardsOf(
 }
 
 /** The memory that a stack must set for a card whose name exists with several sizes. */
-function memoryOf(model: string, told: readonly ToldCard[]): { memory?: string; note?: string } {
+function memoryOf(
+  model: string,
+  labelledCards: readonly ToldCard[],
+): { memory?: string; note?: string } {
   const card = findCard(model);
   if (card === undefined) return {};
-  const ofCard = told.filter(({ product }) => findCard(product)?.model === card.model);
-  const sizes = new Set(ofCard.flatMap(({ memoryMiB }) => meantSize(card, memoryMiB) ?? []));
-  const [size, ...others] = sizes;
-  if (size !== undefined && others.length === 0)
+  const labelsOfCard = labelledCards.filter(
+    ({ product }) => findCard(product)?.model === card.model,
+  );
+  const sizes = new Set(labelsOfCard.flatMap(({ memoryMiB }) => meantSize(card, memoryMiB) ?? []));
+  const [size, ...otherSizes] = sizes;
+  if (size !== undefined && otherSizes.length === 0)
     return size === card.memoryMiB ? {} : { memory: `${size}Mi` };
   if (card.memoriesMiB === undefined) return {};
   return {

@@ -36,20 +36,20 @@ const usualFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"];
 
 /** Options of a machine's containerd for the stack; undefined if the stack needs none. */
 export function containerdOf(
-  seen: SeenMachine,
+  machine: SeenMachine,
   note: (text: string) => void,
 ): ContainerdSpec | undefined {
-  const part = seen.containerdPart?.trim() ?? "";
-  if (part !== "") return ofPart(part, seen, note);
-  return seen.mergedContainerd === undefined
+  const part = machine.containerdPart?.trim() ?? "";
+  if (part !== "") return ofPart(part, machine, note);
+  return machine.mergedContainerd === undefined
     ? undefined
-    : ofMerged(seen.mergedContainerd, seen, note);
+    : ofMerged(machine.mergedContainerd, machine, note);
 }
 
 /** Options from the part's file, which Talos up to 1.13 writes. */
 function ofPart(
   part: string,
-  seen: SeenMachine,
+  machine: SeenMachine,
   note: (text: string) => void,
 ): ContainerdSpec | undefined {
   const [, list = ""] = /cdi_spec_dirs\s*=\s*\[([^[\]]*)\]/.exec(part) ?? [];
@@ -61,12 +61,12 @@ function ofPart(
       ),
     ),
   );
-  const found = candidates.find((spec) => textOf(spec, seen)?.trim() === part);
-  if (found === undefined)
+  const exactSpec = candidates.find((spec) => textOf(spec, machine)?.trim() === part);
+  if (exactSpec === undefined)
     note(
       "the machine's configuration writes /etc/cri/conf.d/20-customization.part: set the same options under containerd here, or the update will stop because of the conflict",
     );
-  return found;
+  return exactSpec;
 }
 
 /**
@@ -75,19 +75,19 @@ function ofPart(
  */
 function ofMerged(
   merged: string,
-  seen: SeenMachine,
+  machine: SeenMachine,
   note: (text: string) => void,
 ): ContainerdSpec | undefined {
   const customizations = customizationsIn(merged);
-  const others = customizations
+  const otherCustomizations = customizations
     .map(({ name }) => name)
     .filter((name) => name !== legacyCustomization);
-  if (others.length > 0)
+  if (otherCustomizations.length > 0)
     note(
-      `the machine's configuration sets containerd's options in CRICustomizationConfig ${others.join(", ")}, which the stack does not change`,
+      `the machine's configuration sets containerd's options in CRICustomizationConfig ${otherCustomizations.join(", ")}, which the stack does not change`,
     );
-  const own = customizations.find(({ name }) => name === legacyCustomization);
-  if (own === undefined) return undefined;
+  const legacyFile = customizations.find(({ name }) => name === legacyCustomization);
+  if (legacyFile === undefined) return undefined;
   const { table } = parseToml(merged);
   const runtime = valueAt(table, "plugins", runtimePlugin);
   const dirs = valueAt(runtime, "cdi_spec_dirs");
@@ -98,16 +98,18 @@ function ofMerged(
     optionsOf(cdiSpecDirs, isDefault, hasBase),
   );
   const isWhole = (spec: ContainerdSpec): boolean => {
-    const text = textOf(spec, seen);
-    return text !== undefined && [text, text.trim()].map(sha256).includes(own.sha256);
+    const text = textOf(spec, machine);
+    return text !== undefined && [text, text.trim()].map(sha256).includes(legacyFile.sha256);
   };
-  const exact = candidates.find(isWhole);
-  if (exact !== undefined) return exact;
+  const exactSpec = candidates.find(isWhole);
+  if (exactSpec !== undefined) return exactSpec;
   note(
     "the machine's configuration sets containerd's options (machine.files, 20-customization.part): set the same options under containerd here, or the update will stop because of the conflict",
   );
-  const [likely = {}] = candidates;
-  return others.length === 0 && Object.keys(likely).length > 0 ? likely : undefined;
+  const [likelySpec = {}] = candidates;
+  return otherCustomizations.length === 0 && Object.keys(likelySpec).length > 0
+    ? likelySpec
+    : undefined;
 }
 
 /** Possible values of the option: the folders beyond the default, or all of them. */

@@ -7,7 +7,7 @@ import {
   gpuProviderOfField,
 } from "../../components/recipe/facts/gpu-provider";
 import { MANAGER } from "../../components/clients/kubernetes/manager";
-import type { Seen, SeenRelease } from "./seen";
+import type { SeenCluster, SeenRelease } from "./seen";
 
 type Note = (path: string, text: string) => void;
 
@@ -17,35 +17,37 @@ type Note = (path: string, text: string) => void;
  */
 export function exposureOf(
   base: ClusterSpec,
-  { releases, machines }: Seen,
+  { releases, machines }: SeenCluster,
   note: Note,
 ): Partial<ClusterSpec> {
-  const [there, ...others] = [...releases].sort((a, b) => a.chart.localeCompare(b.chart));
-  if (there !== undefined) {
-    const { field } = gpuProviderOfChart(there.chart);
-    const version = there.version ?? releasesOf(field)[0]!;
-    for (const other of others)
+  const [firstRelease, ...otherReleases] = [...releases].sort((a, b) =>
+    a.chart.localeCompare(b.chart),
+  );
+  if (firstRelease !== undefined) {
+    const { field } = gpuProviderOfChart(firstRelease.chart);
+    const version = firstRelease.version ?? releasesOf(field)[0]!;
+    for (const otherRelease of otherReleases)
       note(
-        isOthers(there, machines) ? "external" : field,
-        `${other.chart} is also installed, in ${other.namespace}: remove one of the two`,
+        isOthers(firstRelease, machines) ? "external" : field,
+        `${otherRelease.chart} is also installed, in ${otherRelease.namespace}: remove one of the two`,
       );
-    if (isOthers(there, machines)) return external(there, field, note);
+    if (isOthers(firstRelease, machines)) return external(firstRelease, field, note);
     note(
       field,
-      `${there.chart} ${version} is installed in ${there.namespace}, probably by a stack`,
+      `${firstRelease.chart} ${version} is installed in ${firstRelease.namespace}, probably by a stack`,
     );
-    return { [field]: { version, namespace: there.namespace } };
+    return { [field]: { version, namespace: firstRelease.namespace } };
   }
-  const fits = newestExposure(base, ["gpuOperator", "devicePlugin"]);
-  const offering = machines.filter(({ offers = [] }) => offers.length > 0);
-  const resources = [...new Set(offering.flatMap(({ offers = [] }) => offers))];
+  const newestProvider = newestExposure(base, ["gpuOperator", "devicePlugin"]);
+  const machinesWithOffers = machines.filter(({ offers = [] }) => offers.length > 0);
+  const resources = [...new Set(machinesWithOffers.flatMap(({ offers = [] }) => offers))];
   note(
-    fits.devicePlugin ? "devicePlugin" : "gpuOperator",
-    offering.length === 0
+    newestProvider.devicePlugin ? "devicePlugin" : "gpuOperator",
+    machinesWithOffers.length === 0
       ? "no node offers GPUs yet; this is the newest release that is known to fit"
-      : `${resources.join(" and ")} is already allocatable on ${offering.map(({ name }) => name).join(", ")}, but none of NVIDIA's charts is installed. Find the provider of this resource (\`kubectl get daemonsets -A\`). To keep that provider, declare it as external. Otherwise remove it right before the first update, because the stack installs this one: the newest release that is known to fit`,
+      : `${resources.join(" and ")} is already allocatable on ${machinesWithOffers.map(({ name }) => name).join(", ")}, but none of NVIDIA's charts is installed. Find the provider of this resource (\`kubectl get daemonsets -A\`). To keep that provider, declare it as external. Otherwise remove it right before the first update, because the stack installs this one: the newest release that is known to fit`,
   );
-  return fits;
+  return newestProvider;
 }
 
 /** Releases of a chart in the tables, newest first. */
@@ -68,16 +70,17 @@ export function newestExposure(
   const candidates = kinds.flatMap((kind) =>
     releasesOf(kind).map((version) => ({ [kind]: { version } })),
   );
-  const fits = candidates.find((exposure) =>
+  const fittingExposure = candidates.find((exposure) =>
     checkCluster({ ...base, ...exposure }).every(
-      ({ field }) => !gpuProviderFields.some((one) => field.startsWith(one)),
+      ({ field }) =>
+        !gpuProviderFields.some((gpuProviderField) => field.startsWith(gpuProviderField)),
     ),
   );
-  return fits ?? candidates[0]!;
+  return fittingExposure ?? candidates[0]!;
 }
 
 /** Whether a release is external: another tool manages it, or no stack has labelled a node. */
-function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
+function isOthers({ by }: SeenRelease, machines: SeenCluster["machines"]): boolean {
   const managers = machines.flatMap(({ labelManagers = {} }) =>
     Object.values(labelManagers).flat(),
   );

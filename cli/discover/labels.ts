@@ -7,11 +7,14 @@ import type { SeenMachine } from "./seen";
 type Tell = (text: string) => void;
 
 /** Labels and taints that the owner of a machine set, in the form of a stack. */
-export const ownMarks = (
+export const userLabelsAndTaints = (
   { labels, labelManagers, taints }: SeenMachine,
-  tell: Tell,
+  note: Tell,
 ): Pick<MachineSpec, "labels" | "taints"> =>
-  filled({ labels: ownLabels(labels, labelManagers ?? {}, tell), taints: ownTaints(taints, tell) });
+  filled({
+    labels: userLabels(labels, labelManagers ?? {}, note),
+    taints: userTaints(taints, note),
+  });
 
 /** Field managers of each label, from `metadata.managedFields` of the node. */
 export function labelManagers(entries: readonly V1ManagedFieldsEntry[]): Record<string, string[]> {
@@ -36,31 +39,31 @@ const ofTheSystem =
  */
 const byHand = /^(kubectl|pulumi|talos-gpu)/;
 
-function ownLabels(
+function userLabels(
   labels: Record<string, string>,
   managers: Record<string, string[]>,
-  tell: Tell,
+  note: Tell,
 ): Record<string, string> {
   const candidates = Object.entries(labels).filter(([key]) => !ofTheSystem.test(key));
   const isKept = ([key]: [string, string]): boolean =>
     managers[key]?.some((name) => byHand.test(name)) ?? true;
   for (const [key, value] of candidates.filter((label) => !isKept(label)))
-    tell(
+    note(
       `${managers[key]!.join(" and ")} manages the label ${key}=${value}: write it under labels only if the stack should set it from now on`,
     );
   return Object.fromEntries(candidates.filter(isKept));
 }
 
 /** Taints that Kubernetes does not set itself. A stack can set one taint per key. */
-function ownTaints(taints: readonly string[], tell: Tell): Record<string, string> {
-  const own: Record<string, string> = {};
+function userTaints(taints: readonly string[], note: Tell): Record<string, string> {
+  const userTaintTexts: Record<string, string> = {};
   for (const taint of taints.filter((text) => !/^[^=:]*kubernetes\.io\//.test(text))) {
     const { key, value = "", effect } = readTaint(taint);
-    if (key in own)
-      tell(
+    if (key in userTaintTexts)
+      note(
         `the node also has the taint ${taint}. A stack can set only one taint per key, so the stack's pods do not tolerate this second taint: remove it, or give it another key`,
       );
-    else own[key] = `${value}:${effect}`;
+    else userTaintTexts[key] = `${value}:${effect}`;
   }
-  return own;
+  return userTaintTexts;
 }

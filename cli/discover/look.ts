@@ -7,13 +7,13 @@ import type { TalosMachine } from "../../components/clients/talos/talos-machine"
 import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { slicesPath } from "../../components/clients/kubernetes/devices";
 import { toldCards } from "../../components/clients/kubernetes/told-cards";
-import { askMachines, type Failed, lookAtEach } from "../reach/machines";
+import { askMachines, type FailedRead, readEach } from "../reach/machines";
 import type { Access } from "../reach/access";
 import { lookAtContainerd } from "./containerd";
 import { labelManagers } from "./labels";
 import { releasesOf } from "./releases";
 import type { PciDevice } from "../../components/clients/talos/pci-device";
-import type { Seen, SeenMachine } from "./seen";
+import type { SeenCluster, SeenMachine } from "./seen";
 
 /** Share of the time limit for one request to Kubernetes. */
 const ONE_REQUEST = 0.2;
@@ -21,22 +21,22 @@ const ONE_REQUEST = 0.2;
 /**
  * Reads from a cluster and its machines the facts that a stack describes; changes nothing.
  *
- * @param within Milliseconds after which it gives up on reads without an answer.
- * @param say receives a line for each thing that is read.
+ * @param timeLimit Milliseconds after which it gives up on reads without an answer.
+ * @param report receives a line for each thing that is read.
  */
-export async function look(
+export async function readCluster(
   access: Access,
-  within: number,
-  say: (line: string) => void,
-): Promise<Seen> {
+  timeLimit: number,
+  report: (line: string) => void,
+): Promise<SeenCluster> {
   const start = performance.now();
-  const api = new KubernetesApi(access.kubeconfig, [], ONE_REQUEST * within);
-  say(`looking at ${api.server}`);
+  const api = new KubernetesApi(access.kubeconfig, [], ONE_REQUEST * timeLimit);
+  report(`looking at ${api.server}`);
   const unseen: string[] = [];
   const nodes = await api.list<k8s.V1Node>("nodes", "/api/v1/nodes");
   const releases = releasesOf([
-    ...(await listed(api, "deployments", unseen)),
-    ...(await listed(api, "daemonsets", unseen)),
+    ...(await listWorkloads(api, "deployments", unseen)),
+    ...(await listWorkloads(api, "daemonsets", unseen)),
   ]);
   const slices = await slicesOf(api, unseen);
   const machines = nodes.filter(isTalos).map((node) => fromNode(node, slices));
@@ -47,26 +47,26 @@ export async function look(
     );
     return { machines, releases, unseen };
   }
-  say(`looking at ${machines.length} machines`);
-  const limit = 0.95 * within - (performance.now() - start);
+  report(`looking at ${machines.length} machines`);
+  const limit = 0.95 * timeLimit - (performance.now() - start);
   const { problem } = access.machines;
   const byName = new Map(machines.map((machine) => [machine.name, machine]));
   const addresses = machines.map(({ name, address }) => [name, address] as const);
-  const notAsked = await askMachines(
+  const machinesNotAsked = await askMachines(
     addresses,
     { ...access.machines, limit },
-    async (name, machine) => {
-      const seen = byName.get(name)!;
-      for (const { what, error } of await ask(seen, machine))
+    async (name, talosMachine) => {
+      const seenMachine = byName.get(name)!;
+      for (const { description: subject, error } of await readMachine(seenMachine, talosMachine))
         unseen.push(
-          `machine ${name} (${seen.address}): ${what} could not be read: ${problem ?? error.message}`,
+          `machine ${name} (${seenMachine.address}): ${subject} could not be read: ${problem ?? error.message}`,
         );
     },
   );
-  return { machines, releases, unseen: [...unseen, ...notAsked] };
+  return { machines, releases, unseen: [...unseen, ...machinesNotAsked] };
 }
 
-const listed = async (
+const listWorkloads = async (
   api: KubernetesApi,
   kind: string,
   unseen: string[],
@@ -115,16 +115,19 @@ function fromNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]): See
   };
 }
 
-const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
-  lookAtEach({
-    "its release": async () => (seen.talosVersion = await machine.version()),
-    "its image": async () => (seen.image = await machine.image()),
+const readMachine = (machine: SeenMachine, talosMachine: TalosMachine): Promise<FailedRead[]> =>
+  readEach({
+    "its release": async () => (machine.talosVersion = await talosMachine.version()),
+    "its image": async () => (machine.image = await talosMachine.image()),
     "its cards": async () =>
-      (seen.devices = (await machine.resources("pcidevices")).map(({ spec }) => spec as PciDevice)),
-    "containerd's options": async () => Object.assign(seen, await lookAtContainerd(machine)),
+      (machine.devices = (await talosMachine.resources("pcidevices")).map(
+        ({ spec }) => spec as PciDevice,
+      )),
+    "containerd's options": async () =>
+      Object.assign(machine, await lookAtContainerd(talosMachine)),
     // It is full of secrets, so only the names of cluster and installer are kept.
     "its configuration": async () => {
-      const { active = "" } = await machine.configurations();
+      const { active = "" } = await talosMachine.configurations();
       const [first] = valuesOf(active);
       const textAt = (...path: string[]): string | undefined =>
         (valueAt(first, "cluster", ...path) as string) || undefined;
@@ -133,7 +136,7 @@ const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
         textAt("controlPlane", "endpoint"),
       ];
       Object.assign(
-        seen,
+        machine,
         defined({ clusterName, clusterEndpoint, installer: installImage(active) }),
       );
     },

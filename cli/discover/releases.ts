@@ -32,13 +32,13 @@ type Workload = Pick<V1Deployment, "metadata" | "spec">;
  * deployments/static). The operator's DaemonSet has that image too, but also an owner.
  */
 export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
-  const found = new Map<string, SeenRelease>();
+  const releasesByChart = new Map<string, SeenRelease>();
   for (const workload of workloads) {
     const release = byLabels(workload) ?? byImage(workload);
-    if (release !== undefined && found.get(release.chart)?.version === undefined)
-      found.set(release.chart, release);
+    if (release !== undefined && releasesByChart.get(release.chart)?.version === undefined)
+      releasesByChart.set(release.chart, release);
   }
-  return [...found.values()];
+  return [...releasesByChart.values()];
 }
 
 /**
@@ -54,15 +54,15 @@ const ofChart = new RegExp(`^(${Object.keys(charts).join("|")})-(v?\\d.*)$`);
 function byLabels({ metadata }: Workload): SeenRelease | undefined {
   const { labels = {}, namespace = "" } = metadata ?? {};
   const [, chart, version] = ofChart.exec(labels["helm.sh/chart"] ?? "") ?? [];
-  const named = chart ?? labels["app.kubernetes.io/name"] ?? "";
-  const found = Object.hasOwn(charts, named) ? charts[named] : undefined;
-  if (found === undefined) return undefined;
+  const chartOrAppName = chart ?? labels["app.kubernetes.io/name"] ?? "";
+  const chartName = Object.hasOwn(charts, chartOrAppName) ? charts[chartOrAppName] : undefined;
+  if (chartName === undefined) return undefined;
   const name =
     labels["app.kubernetes.io/managed-by"] === "Helm"
       ? labels["app.kubernetes.io/instance"]
       : undefined;
   return {
-    chart: found,
+    chart: chartName,
     namespace,
     ...(version ? { version } : {}),
     ...(name ? { name } : {}),
@@ -75,7 +75,8 @@ function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
   const images = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
   // AMD's device plugin has the same name (ROCm/k8s-device-plugin).
   const image = images.find(
-    (each) => /\/k8s-device-plugin[:@]/.test(each) && !/(?:^|\/)(?:rocm|amd)\//i.test(each),
+    (imageName) =>
+      /\/k8s-device-plugin[:@]/.test(imageName) && !/(?:^|\/)(?:rocm|amd)\//i.test(imageName),
   );
   if (image === undefined) return undefined;
   // The chart's versions are the image's, without the `v`.

@@ -48,7 +48,7 @@ export interface SeenRelease {
 }
 
 /** Observed facts about a cluster. */
-export interface Seen {
+export interface SeenCluster {
   machines: SeenMachine[];
   releases: SeenRelease[];
   /** Reads that failed, each with its reason, one sentence each. */

@@ -23,17 +23,19 @@ import { stackText, toDo } from "../stack-text";
 import { cardsOf } from "./cards";
 import { containerdOf } from "./containerd";
 import { exposureOf } from "./exposure";
-import { ownMarks } from "./labels";
-import type { Seen, SeenMachine } from "./seen";
+import { userLabelsAndTaints } from "./labels";
+import type { SeenCluster, SeenMachine } from "./seen";
 
 /**
  * The stack of a cluster in its present state, which changes only what GPUs need. It comes with notes about open tasks,
  * and with comments by path, e.g. `machines.gpu-1`. Pure.
  *
- * @param only names of the machines for the stack. Default: all machines.
+ * @param machineNames names of the machines for the stack. Default: all machines.
  */
-export function stackOf(seen: Seen, only?: readonly string[]) {
-  const machines = seen.machines.filter(({ name }) => only === undefined || only.includes(name));
+export function stackOf(cluster: SeenCluster, machineNames?: readonly string[]) {
+  const machines = cluster.machines.filter(
+    ({ name }) => machineNames === undefined || machineNames.includes(name),
+  );
   const comments: Record<string, string[]> = {};
   const note = (path: string, text: string): void => void (comments[path] ??= []).push(text);
   const releases = machines
@@ -53,11 +55,14 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
       "machines",
       "the name of the cluster in Omni could not be read; write it as clusterName (`omnictl get clusters`)",
     );
-  const [driver, ...others] = machines
+  const [driver, ...otherDrivers] = machines
     .flatMap((machine) => driverOf(machine) ?? [])
-    .filter((one, index, all) => all.findIndex((other) => isDeepStrictEqual(one, other)) === index);
+    .filter(
+      (candidate, index, all) =>
+        all.findIndex((otherDriver) => isDeepStrictEqual(candidate, otherDriver)) === index,
+    );
   // If the machines run several drivers, each machine sets its own.
-  const apart = others.length > 0;
+  const hasSeveralDrivers = otherDrivers.length > 0;
   const base: ClusterSpec = {
     talosVersion,
     ...defined({ clusterName }),
@@ -66,16 +71,16 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
         machine.name,
         {
           ...machineOf(machine, talosVersion, note),
-          ...defined({ driver: apart ? driverOf(machine) : undefined }),
+          ...defined({ driver: hasSeveralDrivers ? driverOf(machine) : undefined }),
         },
       ]),
     ),
-    ...defined({ driver: apart ? undefined : driver }),
+    ...defined({ driver: hasSeveralDrivers ? undefined : driver }),
   };
-  const spec = { ...base, ...exposureOf(base, seen, note) };
-  const all = foundIn(spec, planBasis(spec), true);
-  const findings = all.filter(isRefusal);
-  const remarks = all.filter((finding) => !isRefusal(finding));
+  const spec = { ...base, ...exposureOf(base, cluster, note) };
+  const allFindings = foundIn(spec, planBasis(spec), true);
+  const findings = allFindings.filter(isRefusal);
+  const remarks = allFindings.filter((finding) => !isRefusal(finding));
   const notes = [
     ...remarks.map(renderFinding),
     "workloads, sharing, power limits, monitoring and patches are not read from a cluster: add those that you want",
@@ -86,34 +91,39 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
 
 type Note = (path: string, text: string) => void;
 
-function machineOf(seen: SeenMachine, talosVersion: string, note: Note): MachineSpec {
-  const path = `machines.${seen.name}`;
-  const omni = isOmni(seen);
-  const { gpus, notes } = cardsOf(seen.devices ?? [], seen.toldCards);
+function machineOf(machine: SeenMachine, talosVersion: string, note: Note): MachineSpec {
+  const path = `machines.${machine.name}`;
+  const omni = isOmni(machine);
+  const { gpus, notes } = cardsOf(machine.devices ?? [], machine.toldCards);
   for (const text of notes) note(path, text);
-  if (seen.devices === undefined) note(path, "its cards could not be read; write them under gpus");
-  const needed = kernelArgsFor(gpus.flatMap(({ model }) => findCard(model) ?? []));
-  if (gpus.length > 0 && seen.labels["kubernetes.io/arch"] === "arm64" && needed.length === 0)
+  if (machine.devices === undefined)
+    note(path, "its cards could not be read; write them under gpus");
+  const requiredArgs = kernelArgsFor(gpus.flatMap(({ model }) => findCard(model) ?? []));
+  if (
+    gpus.length > 0 &&
+    machine.labels["kubernetes.io/arch"] === "arm64" &&
+    requiredArgs.length === 0
+  )
     note(
       path,
       "it is an arm64 machine with a PCIe card: if the kernel log on Talos ≥ 1.13 has an Oops in nvidia, write arm64.nobti under kernelArgs (talos#13019 is about a GB10)",
     );
-  if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);
+  if (machine.talosVersion !== undefined) note(path, `runs ${machine.talosVersion}`);
   if (!omni)
     note(
       path,
       "another tool manages its configuration: the stack adds its part, and removes this part when you destroy the stack",
     );
-  const containerd = containerdOf(seen, (text) => note(path, text));
+  const containerd = containerdOf(machine, (text) => note(path, text));
   return {
-    address: seen.address,
-    role: seen.controlPlane ? "controlplane" : "worker",
+    address: machine.address,
+    role: machine.controlPlane ? "controlplane" : "worker",
     configuration: omni ? "omni" : "adopted",
-    ...filled({ uuid: omni ? seen.uuid : undefined, gpus }),
-    ...imageOf(seen, gpus.length > 0, omni, path, note),
-    ...ownMarks(seen, (text) => note(path, text)),
+    ...filled({ uuid: omni ? machine.uuid : undefined, gpus }),
+    ...imageOf(machine, gpus.length > 0, omni, path, note),
+    ...userLabelsAndTaints(machine, (text) => note(path, text)),
     ...defined({
-      runningVersion: seen.talosVersion === talosVersion ? undefined : seen.talosVersion,
+      runningVersion: machine.talosVersion === talosVersion ? undefined : machine.talosVersion,
       containerd,
     }),
   };
@@ -121,32 +131,33 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
 
 /** Parts of the machine's image that do not follow from its cards; with Omni the stack sets only the extensions. */
 function imageOf(
-  seen: SeenMachine,
+  machine: SeenMachine,
   gpu: boolean,
   omni: boolean,
   path: string,
   note: Note,
 ): Partial<MachineSpec> {
-  const { image } = seen;
+  const { image } = machine;
   // If the cards of a machine are unknown, NVIDIA's extensions are left out, since they follow from the cards. The
   // machine's comment asks for the cards.
-  const mayHaveCards = gpu || seen.devices === undefined;
-  const own = (names: string[]): string[] =>
+  const mayHaveCards = gpu || machine.devices === undefined;
+  const userExtensions = (names: string[]): string[] =>
     names.filter((name) => !mayHaveCards || !followsFromCard(name));
   if (image === undefined) {
-    const { labelledExtensions } = seen;
-    const known =
+    const { labelledExtensions } = machine;
+    const exception =
       labelledExtensions === undefined ? "" : "apart from the extensions in its node's labels";
-    const unread = ["its image could not be read", known].filter(Boolean).join(", ");
+    const message = ["its image could not be read", exception].filter(Boolean).join(", ");
     note(
       path,
-      `${unread}; before the drain, an update compares this image with the next one, and stops if the machine would lose a part of it`,
+      `${message}; before the drain, an update compares this image with the next one, and stops if the machine would lose a part of it`,
     );
     return filled({
-      extensions: labelledExtensions && own(runningExtensions({ extensions: labelledExtensions })),
+      extensions:
+        labelledExtensions && userExtensions(runningExtensions({ extensions: labelledExtensions })),
     });
   }
-  const { installer = "" } = seen;
+  const { installer = "" } = machine;
   // An image of the Factory contains its schematic, and Talos' own image has no extension.
   if (!omni && image.schematic === undefined && installer !== "" && !isTalos(installer)) {
     note(
@@ -155,11 +166,11 @@ function imageOf(
     );
     return { installerImage: installer };
   }
-  const extensions = own(runningExtensions(image));
-  const minor = semver.parse(seen.talosVersion ?? "")?.minor ?? Infinity;
+  const extensions = userExtensions(runningExtensions(image));
+  const minor = semver.parse(machine.talosVersion ?? "")?.minor ?? Infinity;
   const args = omni ? [] : runningKernelArgs(image);
-  const takes = minor >= 10 || image.secureBoot === true;
-  if (args.length > 0 && !takes)
+  const takesKernelArgs = minor >= 10 || image.secureBoot === true;
+  if (args.length > 0 && !takesKernelArgs)
     note(
       path,
       `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot contain kernel arguments, so set these as machine.install.extraKernelArgs in the machine's configuration, and list them here under drop.kernelArgs`,
@@ -171,7 +182,7 @@ function imageOf(
   const secureBoot = image.secureBoot && !omni ? true : undefined;
   return filled({
     extensions,
-    kernelArgs: takes ? args : [],
+    kernelArgs: takesKernelArgs ? args : [],
     platform,
     secureBoot,
     overlay,
@@ -197,7 +208,9 @@ const followsFromCard = (name: string): boolean => {
 /** Branch and flavour of the driver that a machine runs; undefined without a driver. */
 function driverOf({ image, labelledExtensions = {} }: SeenMachine): DriverSpec | undefined {
   const names = runningExtensions(image ?? { extensions: labelledExtensions }).map(branchedName);
-  const modules = [...new Set(names)].map(nvidiaExtension).filter((one) => one?.kind === "modules");
+  const modules = [...new Set(names)]
+    .map(nvidiaExtension)
+    .filter((extension) => extension?.kind === "modules");
   const [first] = modules;
   if (modules.length !== 1 || first?.branch === undefined || first.flavour === undefined)
     return undefined;
@@ -221,7 +234,7 @@ export function renderDiscovered(
   const head = [`Read from the cluster at ${source}; nothing was changed there.`];
   return stackText(spec, {
     head,
-    left: [...unseen, ...findings.map(toDo), ...notes],
+    tasksAndNotes: [...unseen, ...findings.map(toDo), ...notes],
     fields: comments,
   });
 }

@@ -1,10 +1,10 @@
 import { inLine } from "../../components/recipe/rules/printable";
-import { lookAtCluster, reachOptions } from "../reach/options";
+import { readWithAccess, reachOptions } from "../reach/options";
 import { placeOf } from "../stack";
 import { editorLine, toDo } from "../stack-text";
 import { SeveralFaults, type Verb, valueOf } from "../verb";
 import { nextSteps, placeToWrite, writeOptions, writeStack } from "../write-stack";
-import { look } from "./look";
+import { readCluster } from "./look";
 import { renderDiscovered, stackOf } from "./stack-of";
 
 /** `talos-gpu discover`: writes the stack file of a live cluster. */
@@ -24,42 +24,44 @@ export const discover: Verb = {
     },
   },
   more: "It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH. Comments in the file list the facts that could not be read.\n",
-  run: async (given, output) => {
-    const { seen, source } = await lookAtCluster(given, async (access, within) => ({
-      seen: await look(access, within, (line) => output.remark(inLine(line))),
+  run: async (args, output) => {
+    const { seen: cluster, source } = await readWithAccess(args, async (access, timeLimit) => ({
+      seen: await readCluster(access, timeLimit, (line) => output.remark(inLine(line))),
       source: access.kubeconfig.getCurrentCluster()?.server ?? "an unknown address",
     }));
-    if (seen.machines.length === 0) throw new SeveralFaults(seen.unseen);
-    const only = given.values.machine;
-    const strange = (only ?? []).filter(
-      (name) => !seen.machines.some((machine) => machine.name === name),
+    if (cluster.machines.length === 0) throw new SeveralFaults(cluster.unseen);
+    const machineNames = args.values.machine;
+    const unknownNames = (machineNames ?? []).filter(
+      (name) => !cluster.machines.some((machine) => machine.name === name),
     );
-    if (strange.length > 0)
+    if (unknownNames.length > 0)
       throw new Error(
-        `--machine: the cluster has no machine ${strange.join(", ")}; name one of ${seen.machines.map(({ name }) => name).join(", ")}`,
+        `--machine: the cluster has no machine ${unknownNames.join(", ")}; name one of ${cluster.machines.map(({ name }) => name).join(", ")}`,
       );
 
-    const discovered = stackOf(seen, only);
-    const named = valueOf(given, "stack") ?? valueOf(given, "name");
+    const discovered = stackOf(cluster, machineNames);
+    const statedName = valueOf(args, "stack") ?? valueOf(args, "name");
     const name = nameOf(
-      named ?? seen.machines.find(({ clusterName }) => clusterName)?.clusterName ?? "discovered",
+      statedName ??
+        cluster.machines.find(({ clusterName }) => clusterName)?.clusterName ??
+        "discovered",
     );
-    const values = named === undefined ? given.values : { ...given.values, stack: [name] };
-    const out = placeToWrite({ ...given, values }) ?? placeOf(name);
+    const values = statedName === undefined ? args.values : { ...args.values, stack: [name] };
+    const out = placeToWrite({ ...args, values }) ?? placeOf(name);
     const line = editorLine(out === "-" ? undefined : out);
-    const text = `${line}${renderDiscovered(discovered, seen.unseen, source)}`;
-    if (out !== "-") writeStack(out, text, given.switches.has("force"));
-    const status = seen.unseen.length > 0 ? 2 : discovered.findings.length > 0 ? 1 : 0;
-    if (given.switches.has("json"))
+    const text = `${line}${renderDiscovered(discovered, cluster.unseen, source)}`;
+    if (out !== "-") writeStack(out, text, args.switches.has("force"));
+    const status = cluster.unseen.length > 0 ? 2 : discovered.findings.length > 0 ? 1 : 0;
+    if (args.switches.has("json"))
       output.result(
-        `${JSON.stringify({ status, file: out === "-" ? null : out, stack: text, spec: discovered.spec, findings: discovered.findings, unseen: seen.unseen })}\n`,
+        `${JSON.stringify({ status, file: out === "-" ? null : out, stack: text, spec: discovered.spec, findings: discovered.findings, unseen: cluster.unseen })}\n`,
       );
     else if (out === "-") output.result(text);
     else
       output.result(
-        `${nextSteps(out, given.environment)}. Comments in the file list the fields that you must still fill in.\n`,
+        `${nextSteps(out, args.environment)}. Comments in the file list the fields that you must still fill in.\n`,
       );
-    for (const line of seen.unseen) output.remark(inLine(`could not read: ${line}`));
+    for (const line of cluster.unseen) output.remark(inLine(`could not read: ${line}`));
     for (const finding of discovered.findings) output.remark(inLine(toDo(finding)));
     return status;
   },

@@ -1,7 +1,7 @@
 import type { Observations } from "../../components/diagnosis";
 import { waitingForUnits } from "../../components/diagnosis/differences/waiting";
 import { type Plan, readSchematic, renderFinding } from "../../components/recipe/index";
-import { unfollowedArgs } from "../../components/recipe/machine/kernel-args";
+import { argsMissingIn } from "../../components/recipe/machine/kernel-args";
 import { programError } from "../../components/diagnosis/known/cards";
 import { escapeFinding } from "../../components/recipe/checks/machine-risks";
 import { findRelease } from "../../components/recipe/facts/talos-release";
@@ -21,9 +21,9 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
 const cudaImages = /(^|\/)(nvidia|nvcr\.io)\/|cuda|pytorch|tensorflow|(^|\/)(vllm|ollama)/i;
 
 /** Remarks that are useful to know, but no failures. */
-export function remarks(seen: Observations, plan: Plan | undefined): string[] {
-  const { namespace } = systemOf(seen, plan);
-  const uninvited = (seen.pods ?? []).filter(
+export function remarks(observations: Observations, plan: Plan | undefined): string[] {
+  const { namespace } = systemOf(observations, plan);
+  const podsWithoutRequest = (observations.pods ?? []).filter(
     (pod) =>
       pod.runtimeClass === "nvidia" &&
       !pod.gpus &&
@@ -33,18 +33,19 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
       (pod.visibleDevices !== undefined ||
         (pod.images ?? []).some((image) => cudaImages.test(image))),
   );
-  const sees = uninvited.map(
-    ({ namespace: where, name }) =>
-      `Pod ${where}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container the cards in NVIDIA_VISIBLE_DEVICES, which CUDA images set to "all"; request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void`,
+  const podsWithAllCards = podsWithoutRequest.map(
+    ({ namespace: podNamespace, name }) =>
+      `Pod ${podNamespace}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container the cards in NVIDIA_VISIBLE_DEVICES, which CUDA images set to "all"; request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void`,
   );
-  const untested = (seen.jobs ?? []).flatMap(({ namespace: where, name, untested: why }) =>
-    why === undefined
-      ? []
-      : [
-          `Job ${where}/${name} could not test its machine: ${why}; once a GPU is free, start the test with kubectl -n ${where} patch job ${name} --type merge -p '{"spec":{"suspend":false}}'`,
-        ],
+  const untested = (observations.jobs ?? []).flatMap(
+    ({ namespace: jobNamespace, name, untested: reason }) =>
+      reason === undefined
+        ? []
+        : [
+            `Job ${jobNamespace}/${name} could not test its machine: ${reason}; once a GPU is free, start the test with kubectl -n ${jobNamespace} patch job ${name} --type merge -p '{"spec":{"suspend":false}}'`,
+          ],
   );
-  const ofPrograms = (seen.machines ?? []).flatMap(({ name, errors = [] }) =>
+  const programErrors = (observations.machines ?? []).flatMap(({ name, errors = [] }) =>
     errors
       .filter((line) => programError.test(line))
       .map(
@@ -52,32 +53,34 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
           `machine ${name}: ${line}; a program caused it, and the card still works. If a program that works elsewhere also causes it, test the card`,
       ),
   );
-  const escapes = (seen.machines ?? []).flatMap(({ name, talosVersion = "", extensions = [] }) => {
-    if (!extensions.some((extension) => extension.startsWith("nvidia-container-toolkit")))
-      return [];
-    const escape = escapeFinding(talosVersion, findRelease(talosVersion)?.drivers.toolkit);
-    return escape ? [renderFinding({ field: `machine ${name}`, ...escape })] : [];
-  });
+  const escapes = (observations.machines ?? []).flatMap(
+    ({ name, talosVersion = "", extensions = [] }) => {
+      if (!extensions.some((extension) => extension.startsWith("nvidia-container-toolkit")))
+        return [];
+      const escape = escapeFinding(talosVersion, findRelease(talosVersion)?.drivers.toolkit);
+      return escape ? [renderFinding({ field: `machine ${name}`, ...escape })] : [];
+    },
+  );
   return [
-    ...sees,
+    ...podsWithAllCards,
     ...untested,
-    ...ofPrograms,
+    ...programErrors,
     ...escapes,
-    ...unfollowed(seen, plan),
-    ...waitingForUnits(seen),
+    ...missingKernelArgs(observations, plan),
+    ...waitingForUnits(observations),
   ];
 }
 
 /** Kernel arguments of the stack that a machine's running kernel does not have. */
-function unfollowed({ machines = [] }: Observations, plan: Plan | undefined): string[] {
+function missingKernelArgs({ machines = [] }: Observations, plan: Plan | undefined): string[] {
   return (plan?.machines ?? []).flatMap(({ name, schematic }) => {
     const commandLine = machines.find((machine) => machine.name === name)?.commandLine;
-    const brought = readSchematic(schematic)?.kernelArgs ?? [];
-    const lacking = commandLine === undefined ? [] : unfollowedArgs(brought, commandLine);
-    return lacking.length === 0
+    const plannedArgs = readSchematic(schematic)?.kernelArgs ?? [];
+    const missingArgs = commandLine === undefined ? [] : argsMissingIn(plannedArgs, commandLine);
+    return missingArgs.length === 0
       ? []
       : [
-          `machine ${name}: the running kernel does not match these kernelArgs: ${lacking.join(" ")}; if the image has just changed, reboot the machine. GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
+          `machine ${name}: the running kernel does not match these kernelArgs: ${missingArgs.join(" ")}; if the image has just changed, reboot the machine. GRUB takes arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
         ];
   });
 }

@@ -29,13 +29,13 @@ export interface DoctorReport {
 
 /** A report on a system. */
 export function reportOf(
-  said: Omit<DoctorReport, "status" | "system"> & { system: System },
+  content: Omit<DoctorReport, "status" | "system"> & { system: System },
 ): DoctorReport {
-  const { era = null, mode = null, namespace = null, gpuMachines } = said.system;
-  const found = said.differences.length + said.findings.length;
+  const { era = null, mode = null, namespace = null, gpuMachines } = content.system;
+  const problemCount = content.differences.length + content.findings.length;
   return {
-    ...said,
-    status: found > 0 ? 1 : said.unseen.length > 0 ? 2 : 0,
+    ...content,
+    status: problemCount > 0 ? 1 : content.unseen.length > 0 ? 2 : 0,
     system: { era, mode, namespace, gpuMachines: gpuMachines.map(({ name }) => name) },
   };
 }
@@ -50,30 +50,31 @@ const bySpecification: Record<string, string> = {
 type Style = Parameters<typeof styleText>[0];
 
 /** The report for people. */
-export function renderReport(of: DoctorReport, colour: boolean): string {
-  const report = inLines(of);
+export function renderReport(doctorReport: DoctorReport, colour: boolean): string {
+  const report = inLines(doctorReport);
   const { system, planned, differences, findings, unseen, notes, inventory } = report;
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
   const { era, mode, namespace, gpuMachines } = system;
-  const exposed =
+  const providerText =
     mode === null
       ? "no GPU provider"
       : `GPU provider ${mode} in ${namespace ?? "an unknown namespace"}`;
-  const unlike = planned ? "differs from the plan" : "is wrong";
+  const label = planned ? "differs from the plan" : "is wrong";
   const machines = gpuMachines.join(", ") || "none seen";
-  const sawNothing = unseen.length > 0 && gpuMachines.length === 0 && mode === null && era === null;
+  const nothingWasRead =
+    unseen.length > 0 && gpuMachines.length === 0 && mode === null && era === null;
   return [
     ...unseen.map((line) => `${paint("yellow", "? could not read:")} ${line}`),
-    ...(sawNothing
+    ...(nothingWasRead
       ? []
       : [
-          `GPU machines: ${machines}; ${exposed}; ${era === null ? "no Talos node seen" : (bySpecification[era] ?? era)}`,
+          `GPU machines: ${machines}; ${providerText}; ${era === null ? "no Talos node seen" : (bySpecification[era] ?? era)}`,
         ]),
     ...inventory.map((line) => `    ${line}`),
     ...notes.map((note) => paint("dim", `note: ${note}`)),
     ...differences.flatMap((difference) => [
-      `${paint("red", `✖ ${unlike}:`)} ${inOneLine(difference)}`,
+      `${paint("red", `✖ ${label}:`)} ${inOneLine(difference)}`,
       ...(difference.lastWords ?? []).map((line) => `    ${line}`),
       ...(difference.remedy === undefined ? [] : [`    remedy: ${difference.remedy}`]),
     ]),
@@ -84,7 +85,7 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
       ...evidence.map((line) => `    seen:   ${line}`),
       `    fix:    ${fix}`,
     ]),
-    ...(planned && differences.some((one) => one.remedy === undefined)
+    ...(planned && differences.some((difference) => difference.remedy === undefined)
       ? [paint("dim", remedy)]
       : []),
     verdict(report, (text) => paint("green", text)),
@@ -105,13 +106,13 @@ const remedy =
 
 function verdict(
   { status, differences, findings, unseen }: DoctorReport,
-  well: (text: string) => string,
+  paintGood: (text: string) => string,
 ): string {
-  if (status === 0) return well("✔ nothing found: the cluster offers what it should");
+  if (status === 0) return paintGood("✔ nothing found: the cluster offers what it should");
   const parts: [number, string][] = [
     [differences.length, "wrong"],
     [findings.length, "with a known cause"],
     [unseen.length, "not read"],
   ];
-  return parts.flatMap(([count, what]) => (count > 0 ? `${count} ${what}` : [])).join(", ");
+  return parts.flatMap(([count, label]) => (count > 0 ? `${count} ${label}` : [])).join(", ");
 }

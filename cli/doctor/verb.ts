@@ -1,7 +1,7 @@
 import type { Verb } from "../verb";
 import { planToCompare, stackHelp } from "../stack";
 import { withoutSecrets } from "../../components/recipe/rules/redact";
-import { lookAtCluster, reachOptions } from "../reach/options";
+import { readWithAccess, reachOptions } from "../reach/options";
 import { examine } from "./examine";
 import { type DoctorReport, renderReport } from "./report";
 
@@ -16,12 +16,14 @@ export const doctor: Verb = {
     },
   },
   more: "It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.\n",
-  run: async (given, output) => {
-    const plan = planToCompare(given, output);
-    const seen = await lookAtCluster(given, (access, within) => examine(access, plan, within));
+  run: async (args, output) => {
+    const plan = planToCompare(args, output);
+    const rawReport = await readWithAccess(args, (access, timeLimit) =>
+      examine(access, plan, timeLimit),
+    );
     // The report quotes pods and events, and users copy it into issues and logs.
-    const report = withoutSecrets(seen) as DoctorReport;
-    if (given.switches.has("json")) output.result(`${JSON.stringify(report)}\n`);
+    const report = withoutSecrets(rawReport) as DoctorReport;
+    if (args.switches.has("json")) output.result(`${JSON.stringify(report)}\n`);
     else output.result(`${renderReport(report, output.colour)}\n`, true);
     return report.status;
   },

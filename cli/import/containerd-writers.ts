@@ -33,7 +33,7 @@ export function writersNote(
   if (items.length < 2) return [];
   const places = items.flatMap(({ place }) => place ?? []).join(", ");
   const ofNvidia = items.findIndex(({ isOfNvidia }) => isOfNvidia);
-  const taken = (): string => {
+  const choiceText = (): string => {
     if (ofNvidia < 0) return "";
     if (partInForce(parts, talosVersion) === undefined)
       return ", and the stack does not import NVIDIA's item, which is not the first";
@@ -44,8 +44,8 @@ export function writersNote(
       field: `${field}.containerd`,
       problem: `the other tool writes ${customizationPath} ${items.length} times${places === "" ? "" : ` (${places})`}`,
       why: takesFirst(talosVersion)
-        ? `from Talos 1.14 on only the first item has an effect${taken()}`
-        : `up to Talos 1.13 the second item prevents the boot. From 1.14 on only the first item has an effect${taken()}`,
+        ? `from Talos 1.14 on only the first item has an effect${choiceText()}`
+        : `up to Talos 1.13 the second item prevents the boot. From 1.14 on only the first item has an effect${choiceText()}`,
       remedy: "combine them into one item of the other tool's files or patches",
     },
   ];

@@ -14,7 +14,7 @@ import { defined, filled, flat, repeated } from "../../components/recipe/mapping
 import { newestExposure } from "../discover/exposure";
 import { stackText, toDo, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
-import { saidInTheEnd } from "./operations";
+import { finalPatchTexts } from "./operations";
 import type { PlaceOf } from "./places";
 import { filePatch, nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
 import { partInForce, writersNote } from "./containerd-writers";
@@ -57,61 +57,64 @@ export function convert(
   placeOf: PlaceOf = () => undefined,
 ): Imported {
   const hosts = config.nodes.map(({ hostname }) => hostname);
-  const names = config.nodes.map((own) => nodeName(withRole(config, own), config.patches));
-  const strangers = Object.keys(gpus).filter(
+  const names = config.nodes.map((node) => nodeName(withRole(config, node), config.patches));
+  const unknownNames = Object.keys(gpus).filter(
     (name) => !names.includes(name) && !hosts.includes(name),
   );
-  if (strangers.length > 0)
+  if (unknownNames.length > 0)
     throw new Error(
-      `--gpu: there is no node ${strangers.join(", ")}; name one of ${names.join(", ")}`,
+      `--gpu: there is no node ${unknownNames.join(", ")}; name one of ${names.join(", ")}`,
     );
-  const twice = repeated(names);
-  if (twice !== undefined)
+  const repeatedName = repeated(names);
+  if (repeatedName !== undefined)
     throw new Error(
-      `nodes: two have the node name ${twice}, so the stack could have only one of them; give each its own name`,
+      `nodes: two have the node name ${repeatedName}, so the stack could have only one of them; give each its own name`,
     );
 
   const sharedTexts = config.patches ?? [];
-  const sharedSaid = saidInTheEnd(sharedTexts);
+  const finalSharedTexts = finalPatchTexts(sharedTexts);
   const shared = sharedTexts.map((text, index) =>
-    nvidiaPart(text, `patches[${index}]`, placeOf, sharedSaid[index]),
+    nvidiaPart(text, `patches[${index}]`, placeOf, finalSharedTexts[index]),
   );
-  const nodes = config.nodes.map((own, index) => {
+  const nodes = config.nodes.map((node, index) => {
     const hostname = names[index]!;
     return readNode(
-      { ...withRole(config, own), hostname },
-      gpus[hostname] ?? gpus[own.hostname],
+      { ...withRole(config, node), hostname },
+      gpus[hostname] ?? gpus[node.hostname],
       schematics,
       sharedTexts,
       placeOf,
     );
   });
-  const chosen = nodes.filter(isGpuNode);
-  if (chosen.length === 0)
+  const gpuNodes = nodes.filter(isGpuNode);
+  if (gpuNodes.length === 0)
     throw new Error(
       `FILE: no node loads NVIDIA's modules or has NVIDIA's extensions, so the stack would have no machine; name the card of a node: --gpu '${names[0] ?? "NODE"}=MODEL' (the file's nodes are ${names.join(", ")})`,
     );
-  const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
+  const drivers = new Set(gpuNodes.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
   // The driver of a machine with an unknown image stays unknown: the other machines may run a different driver.
-  const isShared = drivers.size === 1 && chosen.every(({ image }) => image.unknown === undefined);
-  const driver = isShared ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
+  const isShared = drivers.size === 1 && gpuNodes.every(({ image }) => image.unknown === undefined);
+  const driver = isShared ? gpuNodes.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
   const version = versionOf(config.talosVersion);
   // Kernel arguments of an image take effect only with a UKI (checks/images.ts).
-  const noUki = Number(/^v1\.(\d+)/.exec(version.is ?? "")?.[1] ?? Infinity) < 10;
+  const noUki = Number(/^v1\.(\d+)/.exec(version.value ?? "")?.[1] ?? Infinity) < 10;
   return {
     spec: {
-      ...defined({ talosVersion: version.is }),
+      ...defined({ talosVersion: version.value }),
       ...factoryOf(config.imageFactory),
       machines: Object.fromEntries(
-        chosen.map((read) => {
-          const own = defined({
+        gpuNodes.map((read) => {
+          const ownDriver = defined({
             driver: isShared ? undefined : (driverOf(read.image) ?? blank(read)),
           });
-          return [read.node.hostname, { ...machineOf(read, shared, noUki, version.is), ...own }];
+          return [
+            read.node.hostname,
+            { ...machineOf(read, shared, noUki, version.value), ...ownDriver },
+          ];
         }),
       ),
       ...defined({ driver }),
-      ...exposure(version.is),
+      ...exposure(version.value),
     },
     notes: [
       ...version.notes,
@@ -126,7 +129,7 @@ export function convert(
             },
           ]),
       ...shared.flatMap((part) => part.notes),
-      ...chosen.flatMap((read) => notesOf(read, shared, noUki, version.is)),
+      ...gpuNodes.flatMap((read) => notesOf(read, shared, noUki, version.value)),
     ],
     leftOut: nodes.filter((read) => !isGpuNode(read)).map(({ node }) => node.hostname),
   };
@@ -136,7 +139,7 @@ export function convert(
 export function unknownSchematics(config: Talconfig, schematics: Schematics): string[] {
   return [
     ...new Set(
-      config.nodes.flatMap((own) => imageOf(withRole(config, own), schematics).unknown ?? []),
+      config.nodes.flatMap((node) => imageOf(withRole(config, node), schematics).unknown ?? []),
     ),
   ];
 }
@@ -162,10 +165,10 @@ function readNode(
   shared: string[],
   placeOf: PlaceOf,
 ): ReadNode {
-  const own = patchesOf(node);
-  const said = saidInTheEnd([...own, ...shared]);
-  const parts = own.map((text, index) =>
-    nvidiaPart(text, `machines.${node.hostname}`, placeOf, said[index]),
+  const patches = patchesOf(node);
+  const finalTexts = finalPatchTexts([...patches, ...shared]);
+  const parts = patches.map((text, index) =>
+    nvidiaPart(text, `machines.${node.hostname}`, placeOf, finalTexts[index]),
   );
   return { node, image: imageOf(node, schematics), parts, gpus };
 }
@@ -183,22 +186,33 @@ function machineOf(
   noUki: boolean,
   version: string | undefined,
 ): MachineSpec {
-  const all = [...parts, ...shared];
+  const allParts = [...parts, ...shared];
   // The stack or the operator sets this one itself.
   const { [gpuPresent]: _, ...labels } = knownOf(
-    Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)) as Record<string, string>,
+    Object.assign({}, node.nodeLabels, ...allParts.map((part) => part.labels)) as Record<
+      string,
+      string
+    >,
   );
-  const said = knownOf(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
+  const taintTexts = knownOf(
+    Object.assign({}, node.nodeTaints, ...allParts.map((part) => part.taints)),
+  );
   const taints = Object.fromEntries(
-    Object.entries(said).map(([key, text]) => [key, taintText(text)]),
+    Object.entries(taintTexts).map(([key, text]) => [key, taintText(text)]),
   );
-  const { ours, others } = parametersOf(all, image);
+  const { ours: nvidiaModuleParameters, others: otherKernelModules } = parametersOf(
+    allParts,
+    image,
+  );
   const kernelArgs = image.kernelArgs.filter(isOfImage);
-  const extra = partInForce(all, version);
+  const extra = partInForce(allParts, version);
   const { mode } = node.machineSpec ?? {};
-  const [, named] = image.kernelArgs.flatMap((arg) => /^talos\.platform=(.+)$/.exec(arg) ?? []);
-  const platform = mode === undefined || mode === "metal" ? (image.platform ?? named) : mode;
-  const secure = isSecure(node, image);
+  const [, namedPlatform] = image.kernelArgs.flatMap(
+    (arg) => /^talos\.platform=(.+)$/.exec(arg) ?? [],
+  );
+  const platform =
+    mode === undefined || mode === "metal" ? (image.platform ?? namedPlatform) : mode;
+  const isSecureBoot = isSecure(node, image);
   return {
     // Without an address in the files, the host's name is used, and a note asks for the address.
     address: addressIn(node) ?? node.hostname,
@@ -209,15 +223,17 @@ function machineOf(
       labels,
       taints,
       extensions: image.extensions,
-      kernelArgs: noUki && !secure ? undefined : kernelArgs,
-      moduleParameters: ours,
+      kernelArgs: noUki && !isSecureBoot ? undefined : kernelArgs,
+      moduleParameters: nvidiaModuleParameters,
       platform: platform === "metal" || image.installer ? undefined : platform,
-      secureBoot: secure && !image.installer ? true : undefined,
+      secureBoot: isSecureBoot && !image.installer ? true : undefined,
       overlay: image.overlay,
       customization: image.customization,
       installerImage: image.installer && withRelease(image.installer, version),
       patches:
-        others.length > 0 ? [stringify({ machine: { kernel: { modules: others } } })] : undefined,
+        otherKernelModules.length > 0
+          ? [stringify({ machine: { kernel: { modules: otherKernelModules } } })]
+          : undefined,
       containerd: extra === undefined ? undefined : { extra },
     }),
   };
@@ -247,12 +263,12 @@ function parametersOf(
       name,
       parameters.flatMap((text) => text.match(/(?:"[^"]*"|[^\s"])+/g) ?? []),
     );
-  const isOurs = (name: string): boolean => /^nvidia(?:_uvm|_drm|_modeset)?$/.test(name);
+  const isNvidiaModule = (name: string): boolean => /^nvidia(?:_uvm|_drm|_modeset)?$/.test(name);
   const entries = [...lists];
   return {
-    ours: Object.fromEntries(entries.filter(([name]) => isOurs(name))),
+    ours: Object.fromEntries(entries.filter(([name]) => isNvidiaModule(name))),
     others: entries
-      .filter(([name]) => !isOurs(name))
+      .filter(([name]) => !isNvidiaModule(name))
       .map(([name, parameters]) => ({ name, parameters })),
   };
 }
@@ -300,10 +316,12 @@ function notesOf(
   noUki: boolean,
   version: string | undefined,
 ): FieldFinding[] {
-  const others = image.kernelArgs.filter(isOfImage);
+  const imageArgs = image.kernelArgs.filter(isOfImage);
   const field = `machines.${node.hostname}`;
-  const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
-  const all = [...parts, ...shared];
+  const moduleParameterArgs = image.kernelArgs.filter(
+    (arg) => moduleParameterIn(arg) !== undefined,
+  );
+  const allParts = [...parts, ...shared];
   return flat<FieldFinding>([
     addressIn(node) === undefined && {
       field: `${field}.address`,
@@ -318,31 +336,37 @@ function notesOf(
       remedy: `name it with --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}. If the machine has no card, delete machines.${node.hostname}`,
     },
     image.notes,
-    dead.length > 0 && {
+    moduleParameterArgs.length > 0 && {
       field: `${field}.moduleParameters`,
-      problem: `contains ${dead.join(", ")}, which have no effect today because they are kernel arguments`,
+      problem: `contains ${moduleParameterArgs.join(", ")}, which have no effect today because they are kernel arguments`,
       why: "Talos takes parameters of NVIDIA's modules only from the machine's configuration, so they take effect once the stack writes them there",
       remedy: "delete the parameters that you do not want",
     },
-    others.length > 0 &&
+    imageArgs.length > 0 &&
       noUki &&
       !isSecure(node, image) && {
         field: `${field}.kernelArgs`,
-        problem: `these arguments are left out: ${others.join(", ")}`,
+        problem: `these arguments are left out: ${imageArgs.join(", ")}`,
         why: "up to Talos 1.9, a machine without Secure Boot ignores the arguments of an installer's schematic",
         remedy:
           "write the arguments that you need to machine.install.extraKernelArgs in the other tool's configuration",
       },
-    partInForce(all, version) !== undefined && {
+    partInForce(allParts, version) !== undefined && {
       field: `${field}.containerd`,
       problem: `contains NVIDIA's part of the file ${customizationPath}, which another tool writes today`,
       why: "a machine's configuration may write this file only once, so the update would stop",
       remedy:
         "before the update, delete the file from the other tool's patch, or delete this field from the stack",
     },
-    writersNote(field, all, version),
-    unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
-    unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
+    writersNote(field, allParts, version),
+    unfilledTexts(`${field}.labels`, [
+      node.nodeLabels ?? {},
+      ...allParts.map(({ labels }) => labels),
+    ]),
+    unfilledTexts(`${field}.taints`, [
+      node.nodeTaints ?? {},
+      ...allParts.map(({ taints }) => taints),
+    ]),
     parts.map((part) => part.notes),
   ]);
 }
@@ -355,17 +379,17 @@ const unfilledTexts = (field: string, texts: Record<string, string>[]): FieldFin
   });
 
 /** The release that all nodes run. The user is asked for an unknown one. */
-function versionOf(said: string | undefined): { is?: string; notes: FieldFinding[] } {
+function versionOf(statedVersion: string | undefined): { value?: string; notes: FieldFinding[] } {
   const why = "image, driver and all checks depend on it";
   const remedy = "name the release that the machines should run, e.g. --talos v1.13.6";
-  const ask = (problem: string): { notes: FieldFinding[] } => ({
+  const openVersion = (problem: string): { notes: FieldFinding[] } => ({
     notes: [{ field: "talosVersion", problem, why, remedy }],
   });
-  if (said === undefined) return ask("is missing in all files");
-  const unfilled = unfilledIn(said);
+  if (statedVersion === undefined) return openVersion("is missing in all files");
+  const unfilled = unfilledIn(statedVersion);
   if (unfilled !== undefined)
-    return ask(`is ${said}, a variable without a value in the files of variables`);
-  return { is: said.startsWith("v") ? said : `v${said}`, notes: [] };
+    return openVersion(`is ${statedVersion}, a variable without a value in the files of variables`);
+  return { value: statedVersion.startsWith("v") ? statedVersion : `v${statedVersion}`, notes: [] };
 }
 
 /**
@@ -390,5 +414,5 @@ export function renderStack({ spec, notes }: Imported, source: string): string {
     `The GPU nodes of ${source}. Another tool still manages their configuration: this stack only adds NVIDIA's part.`,
     "NVIDIA's modules, extensions and installer images follow from the cards, and are not repeated here.",
   ];
-  return stackText(spec, { head, left: notes.map(toDo) });
+  return stackText(spec, { head, tasksAndNotes: notes.map(toDo) });
 }

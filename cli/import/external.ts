@@ -40,33 +40,37 @@ export function outsideOf(
     return release === undefined ? [] : [{ name, text, chart: release.chart }];
   });
   const [owner] = owners;
-  const named = (names: string[]): string[] => names.map((one) => path.relative(folder, one));
+  const relativePaths = (names: string[]): string[] =>
+    names.map((name) => path.relative(folder, name));
   const unread = [...texts].flatMap(([name, text]) => unreadNotes(name, text, folder));
   if (owner === undefined) return { notes: unread };
   if (owners.length > 1) {
     const several: FindingText = {
-      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, but the files do not show which of them the cluster uses`,
+      problem: `${relativePaths(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, but the files do not show which of them the cluster uses`,
       why: "if the stack also installed a GPU provider, two providers would allocate the same cards",
       remedy:
         "list this cluster's files under external.files, and delete the other fields of external",
     };
     // If a repository has the operator and the DRA driver, the driver allocates the cards. Cards are never allocated
     // twice, since the stack installs nothing.
-    const { chart } = owners.find((one) => one.chart === "dra-driver-nvidia-gpu") ?? owner;
+    const { chart } =
+      owners.find((candidate) => candidate.chart === "dra-driver-nvidia-gpu") ?? owner;
     return {
       external: { kind: gpuProviderOfChart(chart).field },
       notes: [...unread, { field: "external", ...several }],
     };
   }
-  const there = path.dirname(owner.name);
-  const beside = [...texts].filter(
-    ([name, text]) => path.dirname(name) === there && besides.test(text),
+  const ownerFolder = path.dirname(owner.name);
+  const filesBesideOwner = [...texts].filter(
+    ([name, text]) => path.dirname(name) === ownerFolder && besides.test(text),
   );
-  const say = namespaceFiles(owner, texts);
-  const files = [...new Set([owner.name, ...beside.map(([name]) => name), ...say])];
+  const filesWithNamespace = namespaceFiles(owner, texts);
+  const files = [
+    ...new Set([owner.name, ...filesBesideOwner.map(([name]) => name), ...filesWithNamespace]),
+  ];
   const root = projectRootOf(folder);
-  if (files.every((one) => isBelow(root, one)))
-    return { external: { files: named(files) }, notes: unread };
+  if (files.every((name) => isBelow(root, name)))
+    return { external: { files: relativePaths(files) }, notes: unread };
   return {
     external: copyOf(files.map((name) => ({ name, text: texts.get(name) ?? "" }))),
     notes: unread,
@@ -99,11 +103,11 @@ export function installNote({
   const [field, release] =
     gpuOperator === undefined ? ["devicePlugin", devicePlugin] : ["gpuOperator", gpuOperator];
   if (release === undefined) return [];
-  const what = field === "gpuOperator" ? "GPU Operator" : "NVIDIA's device plugin";
+  const chartText = field === "gpuOperator" ? "GPU Operator" : "NVIDIA's device plugin";
   return [
     {
       field,
-      problem: `no file here installs a GPU provider, so this stack will install ${what} ${release.version}`,
+      problem: `no file here installs a GPU provider, so this stack will install ${chartText} ${release.version}`,
       why: "two GPU providers would allocate the same cards",
       remedy: `if Flux, Argo CD or \`helm install\` already installs a GPU provider, write external instead of ${field}`,
     },
@@ -129,15 +133,15 @@ const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
  */
 function copyOf(files: OutsideFile[]): ExternalSpec {
   const { kind, version, namespace, values, missing = [] } = readExternal(files);
-  const known = missing.every(isChartSource);
-  return defined({ kind, version, namespace, values: known ? values : undefined });
+  const hasOnlyKnownSources = missing.every(isChartSource);
+  return defined({ kind, version, namespace, values: hasOnlyKnownSources ? values : undefined });
 }
 
 /** Folder of the repository, or the folder itself outside of a repository. */
 function rootOf(folder: string): string {
-  for (let at = folder; ; at = path.dirname(at)) {
-    if (fs.existsSync(path.join(at, ".git"))) return at;
-    if (at === path.dirname(at)) return folder;
+  for (let candidate = folder; ; candidate = path.dirname(candidate)) {
+    if (fs.existsSync(path.join(candidate, ".git"))) return candidate;
+    if (candidate === path.dirname(candidate)) return folder;
   }
 }
 
@@ -152,7 +156,11 @@ const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
  * files; by name.
  */
 function textsOf(root: string): Map<string, string> {
-  const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
+  const files = yamlFiles(root, {
+    skippedFolders: passedOver,
+    maxFiles: 10_000,
+    maxBytes: 256 * 1024,
+  });
   const texts = files.map((file): [string, string] => [file, boundedText(file)]);
   return new Map(
     texts.filter(

@@ -108,9 +108,9 @@ function contentOf(
 ): ImageContent {
   const content = readSchematic(stringify(raw));
   const extensions = (content?.extensions ?? []).map(branchedName);
-  const found = extensions.flatMap((name) => nvidiaExtension(name) ?? []);
-  const branch = found.flatMap((extension) => extension.branch ?? [])[0];
-  const flavour = found.flatMap((extension) => extension.flavour ?? [])[0];
+  const nvidiaExtensions = extensions.flatMap((name) => nvidiaExtension(name) ?? []);
+  const branch = nvidiaExtensions.flatMap((extension) => extension.branch ?? [])[0];
+  const flavour = nvidiaExtensions.flatMap((extension) => extension.flavour ?? [])[0];
   return {
     nvidia: extensions.some(soundsLikeNvidia),
     ...defined({

@@ -95,6 +95,6 @@ export const installerIn = (reference: string): { image?: string; release?: stri
 function ownAddress(machine: Record<string, unknown>, values: Record<string, unknown>[]): string {
   const links = [...listAt(machine, "network", "interfaces"), ...values];
   const addresses = links.flatMap((link) => listOf(link["addresses"]));
-  const texts = addresses.map((one) => (isMapping(one) ? one["address"] : one));
-  return texts.filter((one) => typeof one === "string")[0]?.split("/")[0] ?? "";
+  const texts = addresses.map((address) => (isMapping(address) ? address["address"] : address));
+  return texts.filter((text) => typeof text === "string")[0]?.split("/")[0] ?? "";
 }

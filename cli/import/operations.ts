@@ -16,27 +16,29 @@ export interface Operations {
  * Effect of a list of operations (RFC 6902) on a machine's configuration; undefined if the text is no such list.
  */
 export function partOfOperations(text: string): Operations | undefined {
-  const [operations, ...others] = talosDocuments(text).map(valueOfDocument);
-  const isOfTalos = (one: unknown): boolean =>
-    /^\/(?:machine|cluster)\b/.test(asText(valueAt(one, "path")));
-  if (!Array.isArray(operations) || others.length > 0 || !operations.every(isOfTalos))
+  const [operations, ...otherDocuments] = talosDocuments(text).map(valueOfDocument);
+  const isOfTalos = (operation: unknown): boolean =>
+    /^\/(?:machine|cluster)\b/.test(asText(valueAt(operation, "path")));
+  if (!Array.isArray(operations) || otherDocuments.length > 0 || !operations.every(isOfTalos))
     return undefined;
   const part: Record<string, unknown> = {};
   const sets: string[][] = [];
-  let rest = false;
+  let hasUnsupported = false;
   for (const { op, path, value } of operations as Record<string, unknown>[]) {
-    const [last = "", ...above] = asText(path).split("/").slice(1).map(unescaped).reverse();
-    const steps = [...above.toReversed(), last];
+    const [last = "", ...parentSteps] = asText(path).split("/").slice(1).map(unescaped).reverse();
+    const steps = [...parentSteps.toReversed(), last];
     const isSet = ["add", "replace", "remove"].includes(asText(op));
     if (isSet && !steps.some(isIndex)) sets.push(steps);
-    const known =
-      ["add", "replace"].includes(asText(op)) && !above.some(isIndex) && steps.length <= deepest;
-    if (!known) rest = true;
+    const isSupported =
+      ["add", "replace"].includes(asText(op)) &&
+      !parentSteps.some(isIndex) &&
+      steps.length <= deepest;
+    if (!isSupported) hasUnsupported = true;
     else if (isIndex(last))
-      setAt(part, above.reverse(), (list) => [...(Array.isArray(list) ? list : []), value]);
+      setAt(part, parentSteps.reverse(), (list) => [...(Array.isArray(list) ? list : []), value]);
     else setAt(part, steps, () => value);
   }
-  return { text: stringify(part), sets, rest };
+  return { text: stringify(part), sets, rest: hasUnsupported };
 }
 
 /** The largest number of steps in a path: no field of Talos is deeper. */
@@ -48,50 +50,50 @@ const isIndex = (step: string): boolean => /^(?:-|\d+)$/.test(step);
 const unescaped = (step: string): string => step.replaceAll("~1", "/").replaceAll("~0", "~");
 
 function setAt(
-  within: Record<string, unknown>,
+  target: Record<string, unknown>,
   [key = "", ...rest]: string[],
   set: (old: unknown) => unknown,
 ): void {
-  const old = Object.hasOwn(within, key) ? within[key] : undefined;
-  if (rest.length === 0) return void (within[key] = set(old));
-  const inner = isMapping(old) ? { ...old } : {}; // the operation's value must not change
-  within[key] = inner;
+  const oldValue = Object.hasOwn(target, key) ? target[key] : undefined;
+  if (rest.length === 0) return void (target[key] = set(oldValue));
+  const inner = isMapping(oldValue) ? { ...oldValue } : {}; // the operation's value must not change
+  target[key] = inner;
   setAt(inner, rest, set);
 }
 
 /** For each patch, a part of a configuration with the values that later JSON patches do not override. */
-export function saidInTheEnd(patches: readonly string[]): string[] {
+export function finalPatchTexts(patches: readonly string[]): string[] {
   const operations = patches.map(partOfOperations);
-  const later = new Set<string>();
-  const said: string[] = [];
+  const laterPaths = new Set<string>();
+  const texts: string[] = [];
   // Goes from the last patch to the first, and collects the paths that later patches set.
   for (let index = patches.length - 1; index >= 0; index--) {
     const { text = patches[index]!, sets = [] } = operations[index] ?? {};
-    said.push(later.size === 0 ? text : without(text, later));
-    for (const path of sets) later.add(JSON.stringify(path));
+    texts.push(laterPaths.size === 0 ? text : withoutPaths(text, laterPaths));
+    for (const path of sets) laterPaths.add(JSON.stringify(path));
   }
-  return said.reverse();
+  return texts.reverse();
 }
 
 /** A part of a configuration without the members at these paths; each path is a JSON text. */
-function without(text: string, paths: ReadonlySet<string>): string {
+function withoutPaths(text: string, paths: ReadonlySet<string>): string {
   const configOf = (documents: readonly Document[]): Document | undefined =>
     documents.find((document) => isMapping(valueOfDocument(document)) && !document.has("kind"));
-  const there = pathsIn(valueOfDocument(configOf(talosDocuments(text)) ?? new Document())).filter(
-    (path) => paths.has(JSON.stringify(path)),
-  );
-  if (there.length === 0) return text;
+  const overwrittenPaths = pathsIn(
+    valueOfDocument(configOf(talosDocuments(text)) ?? new Document()),
+  ).filter((path) => paths.has(JSON.stringify(path)));
+  if (overwrittenPaths.length === 0) return text;
   const documents = ownDocuments(text);
   const config = configOf(documents)!;
-  for (const path of there) if (config.hasIn(path)) config.deleteIn(path);
+  for (const path of overwrittenPaths) if (config.hasIn(path)) config.deleteIn(path);
   return documents.map(String).join("---\n");
 }
 
 /** Paths of all members of nested mappings; a parent comes before its children. */
-const pathsIn = (value: unknown, at: string[] = []): string[][] =>
+const pathsIn = (value: unknown, parents: string[] = []): string[][] =>
   isMapping(value)
     ? Object.entries(value).flatMap(([key, member]) => [
-        [...at, key],
-        ...pathsIn(member, [...at, key]),
+        [...parents, key],
+        ...pathsIn(member, [...parents, key]),
       ])
     : [];

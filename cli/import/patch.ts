@@ -37,20 +37,20 @@ export interface ContainerdItem {
  *
  * @param field its path, for messages
  * @param placeOf returns the file and the line. Default: no place is known.
- * @param said its content after later patches. Default: its own content.
+ * @param finalText its content after later patches. Default: its own content.
  */
 export function nvidiaPart(
   text: string,
   field: string,
   placeOf: PlaceOf = () => undefined,
-  said?: string,
+  finalText?: string,
 ): NvidiaPart {
   const operations = partOfOperations(text);
   const { flaw, config, modules, nodeLabels, nodeTaints, taints, files } = readPatch(
-    said ?? operations?.text ?? text,
+    finalText ?? operations?.text ?? text,
     field,
   );
-  const own = modules
+  const nvidiaModules = modules
     .map(({ name, parameters }) => ({ name: name.replaceAll("-", "_"), parameters }))
     .filter(({ name }) => /^nvidia(_|$)/.test(name));
   const images = listAt(config, "machine", "install", "extensions").map(({ image }) =>
@@ -68,8 +68,8 @@ export function nvidiaPart(
   const unreadable =
     flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a JSON patch (RFC 6902)";
   return {
-    speaksOfNvidia: own.length > 0 || images.some((image) => image.includes("nvidia")),
-    modules: own.filter(({ parameters }) => parameters.length > 0),
+    speaksOfNvidia: nvidiaModules.length > 0 || images.some((image) => image.includes("nvidia")),
+    modules: nvidiaModules.filter(({ parameters }) => parameters.length > 0),
     labels: Object.fromEntries(nodeLabels),
     // The kubelet sets its registration's taints only once; a text with a variable is only in the other list.
     taints: Object.fromEntries([
@@ -107,10 +107,10 @@ export const mappingsIn = (text: string): Record<string, unknown>[] =>
 
 /** Whether a text has `${A}`. */
 function hasVariable(text: string): boolean {
-  for (let at = text.indexOf("${"); at >= 0; at = text.indexOf("${", at + 2)) {
-    const end = text.indexOf("}", at);
+  for (let start = text.indexOf("${"); start >= 0; start = text.indexOf("${", start + 2)) {
+    const end = text.indexOf("}", start);
     if (end < 0) return false;
-    if (end > at + 2) return true;
+    if (end > start + 2) return true;
   }
   return false;
 }

@@ -12,7 +12,7 @@ interface Files {
   /** Files that contain only one patch, by the patch's text. */
   patchFiles: Map<string, PatchFile>;
   /** Files that contain patches and other things. */
-  given: PatchFile[];
+  inputFiles: PatchFile[];
 }
 
 /**
@@ -23,12 +23,12 @@ export type PlaceOf = (patch: string, words: string) => string | undefined;
 
 /** Places in the files of a source, relative to the working folder. */
 export const placesIn =
-  ({ patchFiles, given }: Files): PlaceOf =>
+  ({ patchFiles, inputFiles: given }: Files): PlaceOf =>
   (patch, words) => {
-    const from = patchFiles.get(patch) ?? given.find(({ text }) => hasLineOf(text, patch));
-    if (from === undefined) return undefined;
-    const file = path.relative(process.cwd(), from.file);
-    const isOwn = patchFiles.has(patch);
-    const line = isOwn ? 1 : lineOfText(from.text, patch);
-    return `${file}:${lineIn({ file, line, text: isOwn ? from.text : patch }, words)}`;
+    const source = patchFiles.get(patch) ?? given.find(({ text }) => hasLineOf(text, patch));
+    if (source === undefined) return undefined;
+    const file = path.relative(process.cwd(), source.file);
+    const hasOwnFile = patchFiles.has(patch);
+    const line = hasOwnFile ? 1 : lineOfText(source.text, patch);
+    return `${file}:${lineIn({ file, line, text: hasOwnFile ? source.text : patch }, words)}`;
   };

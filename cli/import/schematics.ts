@@ -24,37 +24,38 @@ const mostBlocks = 100;
  * All schematics in a text: as its content, under `schematic:`, or in comments, which may be nested.
  */
 export function schematicsIn(text: string, depth = 0): RawSchematic[] {
-  const found = collect(read(text));
+  const schematics = collect(read(text));
   const comments = text
     .split(/(?:^|\n)(?![ \t]*#)[^\n]*(?=\n|$)/)
     .filter((block) => block.includes("#"));
   for (const block of comments) {
-    const bare = block
+    const uncommented = block
       .split("\n")
       .map((line) => line.replace(/^(\s*)#/, "$1 "))
       .join("\n");
-    found.push(...blocksOf(bare));
-    if (depth < deepest && /^[ \t]*#/m.test(bare)) found.push(...schematicsIn(bare, depth + 1));
+    schematics.push(...blocksOf(uncommented));
+    if (depth < deepest && /^[ \t]*#/m.test(uncommented))
+      schematics.push(...schematicsIn(uncommented, depth + 1));
   }
-  return found;
+  return schematics;
 }
 
 /** Blocks of YAML that begin with `customization:` or `overlay:`, in a text that is not YAML as a whole. */
 function blocksOf(text: string): RawSchematic[] {
   const lines = text.split("\n");
   let blocks = 0;
-  return lines.flatMap((line, at) => {
+  return lines.flatMap((line, lineIndex) => {
     const indent = /^(\s*)(?:customization|overlay):/.exec(line)?.[1]?.length;
     if (indent === undefined || ++blocks > mostBlocks) return [];
-    const rest = lines.slice(at);
-    const end = rest.findIndex(
-      (other, index) =>
+    const followingLines = lines.slice(lineIndex);
+    const end = followingLines.findIndex(
+      (laterLine, index) =>
         index > 0 &&
-        other.trim() !== "" &&
-        !other.startsWith(" ".repeat(indent + 1)) &&
-        !/^\s*(?:customization|overlay):/.test(other),
+        laterLine.trim() !== "" &&
+        !laterLine.startsWith(" ".repeat(indent + 1)) &&
+        !/^\s*(?:customization|overlay):/.test(laterLine),
     );
-    return collect(read(rest.slice(0, end < 0 ? undefined : end).join("\n")));
+    return collect(read(followingLines.slice(0, end < 0 ? undefined : end).join("\n")));
   });
 }
 
@@ -72,11 +73,11 @@ function collect(value: unknown): RawSchematic[] {
  * Adds schematics and their possible earlier variants to the known ones, since a machine often runs an image of an
  * earlier state of the file. An ID is the hash of its content, so an unused variant does no harm.
  */
-export function learn(schematics: Schematics, found: RawSchematic[]): void {
-  for (const one of found) schematics.set(idOf(one), one);
-  for (const one of found.flatMap(variantsOf)) {
-    const id = idOf(one);
-    if (!schematics.has(id)) schematics.set(id, one);
+export function addSchematics(schematics: Schematics, newSchematics: RawSchematic[]): void {
+  for (const schematic of newSchematics) schematics.set(idOf(schematic), schematic);
+  for (const variant of newSchematics.flatMap(variantsOf)) {
+    const id = idOf(variant);
+    if (!schematics.has(id)) schematics.set(id, variant);
   }
 }
 
@@ -87,11 +88,11 @@ export function learn(schematics: Schematics, found: RawSchematic[]): void {
 function variantsOf(schematic: RawSchematic): RawSchematic[] {
   const customization = mappingAt(schematic["customization"]);
   const { extraKernelArgs: _, ...withoutArgs } = customization;
-  return [customization, withoutArgs].flatMap((one) => [
-    { ...schematic, customization: one },
+  return [customization, withoutArgs].flatMap((content) => [
+    { ...schematic, customization: content },
     ...["", ...Object.values(DriverBranch).map((branch) => `-${branch}`)].map((suffix) => ({
       ...schematic,
-      customization: withSuffix(one, suffix),
+      customization: withSuffix(content, suffix),
     })),
   ]);
 }
@@ -124,8 +125,8 @@ export async function askForSchematic(
   try {
     const url = `${factoryAt(factoryUrl ?? defaultFactoryUrl, process.env)}/schematics/${id}`;
     const response = await fetch(url, { signal: AbortSignal.timeout(8_000) });
-    const [found] = response.ok ? collect(read(await response.text())) : [];
-    return found !== undefined && idOf(found) === id ? found : undefined;
+    const [schematic] = response.ok ? collect(read(await response.text())) : [];
+    return schematic !== undefined && idOf(schematic) === id ? schematic : undefined;
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ import { type ReadMachine, machinesOf } from "./machine-configuration";
 import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
 import { filePatch, mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
-import { learn, type Schematics, schematicsIn } from "./schematics";
+import { addSchematics, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
 import {
   type MachineFile,
@@ -22,7 +22,7 @@ import {
 } from "./talconfig";
 import type { FieldFinding } from "../../components/recipe/rules/finding";
 import type { PatchFile } from "./places";
-import { makerOf, type Unread, whyUnread } from "./unread";
+import { howToMakeFile, type Unread, whyUnread } from "./unread";
 import { isTopf, readTopf } from "./topf/topf";
 
 /** Files that an import reads. */
@@ -35,17 +35,17 @@ export interface Source {
   /** Files that a talconfig names and that could not be read, so their settings are missing. */
   unread: Unread[];
   /** The imported files. */
-  given: PatchFile[];
+  inputFiles: PatchFile[];
   notes: FieldFinding[];
 }
 
 /** Which files of a folder and of its subfolders may hold schematics. */
-const beside = {
+const schematicFileScope = {
   depth: 1,
-  passedOver: /^(?:\.|node_modules$)/,
+  skippedFolders: /^(?:\.|node_modules$)/,
   names: /\.ya?ml(?:\.j2)?$/,
-  most: 300,
-  largest: 64 * 1024,
+  maxFiles: 300,
+  maxBytes: 64 * 1024,
 };
 
 /** The user's options in addition to the files. */
@@ -66,37 +66,48 @@ export interface Said {
  *
  * @throws Error naming what cannot be read.
  */
-export function readSource(files: string[], said: Said): Source {
+export function readSource(files: string[], options: Said): Source {
   const texts = files.map((file) => contentOf(file, "FILE"));
-  const given = files.map((file, index): PatchFile => ({
+  const inputFiles = files.map((file, index): PatchFile => ({
     file: path.resolve(file),
     text: texts[index]!,
   }));
   const schematics: Schematics = new Map();
   for (const folder of new Set(files.map((file) => path.dirname(file))))
     for (const file of schematicFilesNear(folder))
-      learn(schematics, schematicsIn(contentOf(file, "FILE")));
-  for (const file of said.schematicFiles) {
-    const found = schematicsIn(contentOf(file, "--schematic"));
-    if (found.length === 0)
+      addSchematics(schematics, schematicsIn(contentOf(file, "FILE")));
+  for (const file of options.schematicFiles) {
+    const readSchematics = schematicsIn(contentOf(file, "--schematic"));
+    if (readSchematics.length === 0)
       throw new Error(
         `--schematic: ${file} is no schematic (it has no customization); name a schematic's file`,
       );
-    learn(schematics, found);
+    addSchematics(schematics, readSchematics);
   }
   const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
   if (machines.length > 0)
-    return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [], given };
+    return {
+      ...ofMachines(machines),
+      schematics,
+      patchFiles: new Map(),
+      unread: [],
+      inputFiles,
+    };
   if (files.length > 1)
     throw new Error(
       "FILE: if several files are given, each must be a machine's configuration; give only configurations, or one talconfig.yaml or topf.yaml",
     );
   if (isTopf(texts[0]!)) {
-    const { schematics: named, ...read } = topfOf(files[0]!, texts[0]!, said);
-    learn(schematics, named);
-    return { ...read, schematics, given };
+    const { schematics: namedSchematics, ...topfSource } = topfOf(files[0]!, texts[0]!, options);
+    addSchematics(schematics, namedSchematics);
+    return { ...topfSource, schematics, inputFiles };
   }
-  return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, given, notes: [] };
+  return {
+    ...talconfigOf(files[0]!, texts[0]!, options),
+    schematics,
+    inputFiles,
+    notes: [],
+  };
 }
 
 /**
@@ -104,24 +115,24 @@ export function readSource(files: string[], said: Said): Source {
  */
 function schematicFilesNear(folder: string): string[] {
   const root = projectRootOf(folder);
-  const files = yamlFiles(folder, beside);
-  for (let at = path.resolve(folder); at !== root;) {
-    at = path.dirname(at);
-    files.push(...yamlFiles(path.join(at, "schematics"), beside));
+  const files = yamlFiles(folder, schematicFileScope);
+  for (let parent = path.resolve(folder); parent !== root;) {
+    parent = path.dirname(parent);
+    files.push(...yamlFiles(path.join(parent, "schematics"), schematicFileScope));
   }
   return files;
 }
 
 /** Reads a topf.yaml with its patches. Files that it names are read only if they belong to the project. */
-function topfOf(file: string, text: string, said: Said): ReturnType<typeof readTopf> {
-  const roots = [...(said.roots ?? []), projectRootOf(path.dirname(file))];
+function topfOf(file: string, text: string, options: Said): ReturnType<typeof readTopf> {
+  const roots = [...(options.roots ?? []), projectRootOf(path.dirname(file))];
   return readTopf(file, text, {
     textOf: (name) => textOfProject(roots, name),
     isOfProject: (folder) =>
       roots.some(
         (root) => isBelow(root, folder) && isBelow(fs.realpathSync(root), fs.realpathSync(folder)),
       ),
-    environment: said.environment,
+    environment: options.environment,
   });
 }
 
@@ -132,31 +143,31 @@ function topfOf(file: string, text: string, said: Said): ReturnType<typeof readT
 function talconfigOf(
   file: string,
   text: string,
-  said: Said,
+  options: Said,
 ): Pick<Source, "config" | "patchFiles" | "unread"> {
   const folder = path.dirname(file);
-  const roots = [...(said.roots ?? []), projectRootOf(folder)];
+  const roots = [...(options.roots ?? []), projectRootOf(folder)];
   const unread: Unread[] = [];
   /** Text of a file of the project; undefined if it cannot be read. */
   const textOf = (field: string, name: string): string | undefined => {
     try {
-      const read = textOfProject(roots, name);
-      const reason = whyUnread(read);
-      if (reason === undefined) return read;
+      const content = textOfProject(roots, name);
+      const reason = whyUnread(content);
+      if (reason === undefined) return content;
       unread.push({ field, file: name, reason });
     } catch (error) {
       unread.push({ field, file: name, reason: reasonOf(error) });
     }
     return undefined;
   };
-  const beside = environmentFiles
+  const nearbyEnvironmentFiles = environmentFiles
     .map((name) => path.join(folder, name))
     .filter((name) => fs.existsSync(name));
   const environmentTexts =
-    said.environmentFiles?.map((name) => contentOf(name, "--env-file")) ??
-    beside.flatMap((name) => textOf("variables", path.resolve(name)) ?? []);
+    options.environmentFiles?.map((name) => contentOf(name, "--env-file")) ??
+    nearbyEnvironmentFiles.flatMap((name) => textOf("variables", path.resolve(name)) ?? []);
   const variables = Object.assign(
-    { ...said.environment },
+    { ...options.environment },
     ...environmentTexts.map(variablesOf),
   ) as Record<string, string>;
   const config = readTalconfig(substitute(text, variables));
@@ -166,27 +177,27 @@ function talconfigOf(
     /^[\w./-]+\.ya?ml$/.test(text.trim()) &&
     roots.some((root) => isBelow(root, path.resolve(folder, text.trim())));
   const isFile = (text: string): boolean => text.startsWith("@");
-  const named = (text: string, field: string): PatchFile | undefined => {
+  const readNamedFile = (text: string, field: string): PatchFile | undefined => {
     const file = path.resolve(folder, text.replace(/^@/, "").trim());
-    const read = textOf(field, file);
-    return read === undefined ? undefined : { file, text: substitute(read, variables) };
+    const content = textOf(field, file);
+    return content === undefined ? undefined : { file, text: substitute(content, variables) };
   };
   const patch = (text: string): string[] => {
     if (!isFile(text) && !isPath(text)) return [text];
-    const from = named(text, "patches");
-    if (from === undefined) return [];
-    patchFiles.set(from.text, from);
-    return [from.text];
+    const patchFile = readNamedFile(text, "patches");
+    if (patchFile === undefined) return [];
+    patchFiles.set(patchFile.text, patchFile);
+    return [patchFile.text];
   };
   // talhelper reads contents of `machineFiles` in the same way as patches (talhelper, pkg/talos/nodeconfig.go and
   // pkg/substitute).
   const machineFile = (file: MachineFile): MachineFile => {
     const { content = "" } = file;
     if (!isFile(content)) return file;
-    const from = named(content, "machineFiles");
-    const whole = { ...file, content: from?.text ?? "" };
-    if (from === undefined) return whole;
-    patchFiles.set(filePatch(whole), from);
+    const contentFile = readNamedFile(content, "machineFiles");
+    const whole = { ...file, content: contentFile?.text ?? "" };
+    if (contentFile === undefined) return whole;
+    patchFiles.set(filePatch(whole), contentFile);
     return whole;
   };
   const settings = <T extends Pick<Settings, "patches" | "machineFiles">>(value: T): T => ({
@@ -246,15 +257,15 @@ function patchesIn(config: Talconfig): { count: number; characters: number } {
  * findings quote the text.
  */
 function textOfProject(roots: readonly string[], file: string): string {
-  const root = roots.find((one) => isBelow(one, file)) ?? roots.at(-1)!;
+  const root = roots.find((candidate) => isBelow(candidate, file)) ?? roots.at(-1)!;
   return textBelow(root, file);
 }
 
 function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
-  const twice = repeated(machines.map(({ node }) => node.hostname));
-  if (twice !== undefined)
+  const repeatedName = repeated(machines.map(({ node }) => node.hostname));
+  if (repeatedName !== undefined)
     throw new Error(
-      `FILE: two machines are called ${twice}, so the stack could have only one of them; give each its own name`,
+      `FILE: two machines are called ${repeatedName}, so the stack could have only one of them; give each its own name`,
     );
   const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));
   const version = versions.size === 1 ? [...versions][0] : undefined;
@@ -286,7 +297,7 @@ export function contentOf(file: string, field: string): string {
   try {
     return boundedText(file);
   } catch (error) {
-    const remedy = makerOf(file) ?? "name a file that can be read";
+    const remedy = howToMakeFile(file) ?? "name a file that can be read";
     throw new Error(
       `${field}: ${file} cannot be read (${reasonOf(error)}), so its settings would be lost; ${remedy}`,
       {

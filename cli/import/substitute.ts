@@ -34,19 +34,19 @@ export const isEncrypted = (text: string): boolean => text.includes("ENC[AES256_
 export const substitute = (text: string, variables: Record<string, string | undefined>): string =>
   text.replaceAll(
     /\$(?:\$|\{(?<name>\w+)(?:(?<operator>:?[-=+])(?<other>[^}\n]{0,1000}))?\}|(?<bare>[A-Za-z]\w*|_\w+))/g,
-    (whole: string, ...rest: unknown[]) => {
+    (match: string, ...groups: unknown[]) => {
       const {
         name,
         operator,
         other = "",
         bare,
-      } = rest.at(-1) as Record<string, string | undefined>;
-      if (whole === "$$") return "$";
+      } = groups.at(-1) as Record<string, string | undefined>;
+      if (match === "$$") return "$";
       const value = variables[name ?? bare ?? ""];
-      const fallback = other.startsWith("$") ? (variables[other.slice(1)] ?? whole) : other;
+      const fallback = other.startsWith("$") ? (variables[other.slice(1)] ?? match) : other;
       if (operator?.endsWith("+")) return value === undefined ? "" : fallback;
       if (value === undefined || (value === "" && operator?.startsWith(":")))
-        return operator ? fallback : whole;
+        return operator ? fallback : match;
       return value;
     },
   );

@@ -79,15 +79,15 @@ export type Talconfig = z.infer<typeof talconfig>;
  */
 export function readTalconfig(text: string): Talconfig {
   const { data, error } = talconfig.safeParse(yamlOf(text));
-  const flaws = error?.issues.map(
+  const problems = error?.issues.map(
     ({ path, message }) => `${path.join(".") || "FILE"}: ${message.replace("Invalid input: ", "")}`,
   );
-  if (flaws) throw new Error(`${flaws.join(", ")}; ${whyNot}`);
-  for (const what of ["hostname", "ipAddress"] as const) {
-    const twice = repeated(data!.nodes.map((one) => one[what]));
-    if (twice !== undefined)
+  if (problems) throw new Error(`${problems.join(", ")}; ${whyNot}`);
+  for (const key of ["hostname", "ipAddress"] as const) {
+    const repeatedValue = repeated(data!.nodes.map((configNode) => configNode[key]));
+    if (repeatedValue !== undefined)
       throw new Error(
-        `nodes: two have the ${what} ${twice}, so the stack could have only one of them; give each its own ${what}`,
+        `nodes: two have the ${key} ${repeatedValue}, so the stack could have only one of them; give each its own ${key}`,
       );
   }
   return data!;
@@ -116,9 +116,12 @@ const ofTexts = ["nodeLabels", "nodeTaints"];
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (value === null || typeof value !== "object") return value;
-  const said = Object.entries(value).filter(([, member]) => member !== null);
+  const statedEntries = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(
-    said.map(([key, member]) => [key, ofTexts.includes(key) ? member : withoutNulls(member)]),
+    statedEntries.map(([key, member]) => [
+      key,
+      ofTexts.includes(key) ? member : withoutNulls(member),
+    ]),
   );
 }
 
@@ -126,12 +129,15 @@ function withoutNulls(value: unknown): unknown {
  * A node with the settings of its role. The node's own settings take precedence; its patches come after those of the
  * role.
  */
-export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
-  const role: Settings = (own.controlPlane ? config.controlPlane : config.worker) ?? {};
+export function withRole(config: Talconfig, talconfigNode: TalconfigNode): TalconfigNode {
+  const role: Settings = (talconfigNode.controlPlane ? config.controlPlane : config.worker) ?? {};
   return {
     ...role,
-    ...own,
-    patches: [...(own.overridePatches ? [] : (role.patches ?? [])), ...(own.patches ?? [])],
+    ...talconfigNode,
+    patches: [
+      ...(talconfigNode.overridePatches ? [] : (role.patches ?? [])),
+      ...(talconfigNode.patches ?? []),
+    ],
   };
 }
 

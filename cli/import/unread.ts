@@ -70,7 +70,7 @@ function remedyOf(file: string, reason: string, nameOf: (file: string) => string
   if (reason !== missing)
     return "make it a regular file that you may read, then run this command again";
   return (
-    makerOf(file, nameOf) ??
+    howToMakeFile(file, nameOf) ??
     "create or fetch the file in the way of your repository, then run this command again"
   );
 }
@@ -91,27 +91,32 @@ const patchesOfClustertool = [
  * Remedy for a missing file: the command that makes it, of the tool to which the files next to it belong. Undefined if
  * they show no tool.
  */
-export function makerOf(file: string, nameOf = (name: string): string => name): string | undefined {
+export function howToMakeFile(
+  file: string,
+  nameOf = (name: string): string => name,
+): string | undefined {
   const folder = path.dirname(path.resolve(file));
-  const isThere = (...steps: string[]): boolean => fs.existsSync(path.join(folder, ...steps));
+  const existsNearby = (...steps: string[]): boolean => fs.existsSync(path.join(folder, ...steps));
   const { base, name, ext } = path.parse(file);
-  const beside = (other: string): string => nameOf(path.join(path.dirname(file), other));
+  const siblingPath = (fileName: string): string => nameOf(path.join(path.dirname(file), fileName));
   if (fs.existsSync(file)) return undefined;
-  const template = [".j2", ".jinja"].map((end) => `${base}${end}`).find((one) => isThere(one));
+  const template = [".j2", ".jinja"]
+    .map((extension) => `${base}${extension}`)
+    .find((fileName) => existsNearby(fileName));
   if (template !== undefined)
-    return `make it from its template, with your repository's variables (\`minijinja-cli ${beside(template)} > ${nameOf(file)}\`), then run this command again`;
+    return `make it from its template, with your repository's variables (\`minijinja-cli ${siblingPath(template)} > ${nameOf(file)}\`), then run this command again`;
   const encrypted = ["sops", "enc"]
-    .map((mark) => `${name}.${mark}${ext}`)
-    .find((one) => isThere(one));
+    .map((suffix) => `${name}.${suffix}${ext}`)
+    .find((fileName) => existsNearby(fileName));
   if (encrypted !== undefined)
-    return `decrypt it, and keep it out of git (\`sops --decrypt ${beside(encrypted)} > ${nameOf(file)}\`), then run this command again`;
+    return `decrypt it, and keep it out of git (\`sops --decrypt ${siblingPath(encrypted)} > ${nameOf(file)}\`), then run this command again`;
   const isOfClustertool =
-    isThere("..", "clusterenv.yaml") || isThere("..", "..", "clusterenv.yaml");
+    existsNearby("..", "clusterenv.yaml") || existsNearby("..", "..", "clusterenv.yaml");
   if (isOfClustertool && patchesOfClustertool.includes(base))
     return "run `clustertool genconfig` (in later releases `forgetool cluster genconfig`), then run this command again";
   if (path.basename(folder) === "clusterconfig")
     return "run `talhelper genconfig`, then run this command again";
-  if (isThere("..", "topf.yaml"))
+  if (existsNearby("..", "topf.yaml"))
     return `run \`topf render -o ${nameOf(path.dirname(file))}\`, then run this command again`;
   return undefined;
 }

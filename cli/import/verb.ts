@@ -13,7 +13,7 @@ import { isWithin } from "../../components/recipe/machine/apart";
 import { inLine } from "../../components/recipe/rules/printable";
 import { envOption, variablesNamed } from "../named-variables";
 import { editorLine } from "../stack-text";
-import { type Given, type Output, type Verb, valueOf } from "../verb";
+import { type ParsedArgs, type Output, type Verb, valueOf } from "../verb";
 import { nextSteps, placeToWrite, writeOptions, writeStack } from "../write-stack";
 import { convert, type Imported, patchesOf, renderStack, unknownSchematics } from "./convert";
 import { nvidiaPart } from "./patch";
@@ -21,7 +21,7 @@ import { placesIn } from "./places";
 import { withRole } from "./talconfig";
 import type { FieldFinding } from "../../components/clients/failure";
 import { installNote, outsideOf } from "./external";
-import { askForSchematic, learn } from "./schematics";
+import { askForSchematic, addSchematics } from "./schematics";
 import { readSource } from "./source";
 import { unreadFinding } from "./unread";
 
@@ -59,36 +59,38 @@ export const importFiles: Verb = {
   run: importAll,
 };
 
-async function importAll(given: Given, output: Output): Promise<number> {
-  const files = given.positionals.map(fileOf);
-  const place = placeToWrite(given);
+async function importAll(args: ParsedArgs, output: Output): Promise<number> {
+  const files = args.positionals.map(fileOf);
+  const place = placeToWrite(args);
   const out = place === "-" ? undefined : place;
   const source = readSource(files, {
-    environmentFiles: given.values["env-file"],
-    schematicFiles: given.values["schematic"] ?? [],
-    environment: variablesNamed(given),
+    environmentFiles: args.values["env-file"],
+    schematicFiles: args.values["schematic"] ?? [],
+    environment: variablesNamed(args),
   });
   const { schematics } = source;
-  const talos = valueOf(given, "talos");
+  const talos = valueOf(args, "talos");
   const config = talos === undefined ? source.config : { ...source.config, talosVersion: talos };
-  if (given.switches.has("factory")) {
+  if (args.switches.has("factory")) {
     const { registryURL, protocol = "https" } = config.imageFactory ?? {};
     const factory = registryURL === undefined ? undefined : `${protocol}://${registryURL}`;
-    const asked = unknownSchematics(config, schematics).map((id) => askForSchematic(id, factory));
-    for (const found of await Promise.all(asked))
-      if (found !== undefined) learn(schematics, [found]);
+    const schematicRequests = unknownSchematics(config, schematics).map((id) =>
+      askForSchematic(id, factory),
+    );
+    for (const schematic of await Promise.all(schematicRequests))
+      if (schematic !== undefined) addSchematics(schematics, [schematic]);
     for (const id of unknownSchematics(config, schematics))
       output.remark(
         `--factory: ${factory ?? defaultFactoryUrl} did not return schematic ${id.slice(0, 12)}…, so its content stays unknown; try again, or pass its file (--schematic FILE)`,
       );
   }
   const placeOf = placesIn(source);
-  const read = convert(config, cardsOf(given.values["gpu"] ?? []), schematics, placeOf);
+  const converted = convert(config, cardsOf(args.values["gpu"] ?? []), schematics, placeOf);
   const folder = out === undefined ? process.cwd() : path.dirname(path.resolve(out));
-  const { external, notes: ofOutside } = outsideOf(files[0]!, folder);
+  const { external, notes: notesOnExternal } = outsideOf(files[0]!, folder);
   if (external !== undefined) {
-    const { devicePlugin: _, gpuOperator: __, ...rest } = read.spec;
-    read.spec = { ...rest, external };
+    const { devicePlugin: _, gpuOperator: __, ...specWithoutProviders } = converted.spec;
+    converted.spec = { ...specWithoutProviders, external };
   }
   const patches = new Set(
     config.nodes.flatMap((node) => [
@@ -102,25 +104,25 @@ async function importAll(given: Given, output: Output): Promise<number> {
     );
     return patch === undefined ? undefined : placeOf(patch, problem);
   };
-  const imported = withoutFindings(read, folder, containerdPlace);
-  const installs = installNote(imported.spec);
-  imported.notes.push(...ofOutside, ...installs);
+  const withoutRefusedParts = withoutFindings(converted, folder, containerdPlace);
+  const installNotes = installNote(withoutRefusedParts.spec);
+  withoutRefusedParts.notes.push(...notesOnExternal, ...installNotes);
   // The user runs the commands of these remedies in the current folder.
   const nameOf = (file: string): string => path.relative(process.cwd(), file);
-  imported.notes.unshift(
-    ...source.unread.map((one) => ({ field: "FILE", ...unreadFinding(one, nameOf) })),
+  withoutRefusedParts.notes.unshift(
+    ...source.unread.map((unreadFile) => ({ field: "FILE", ...unreadFinding(unreadFile, nameOf) })),
   );
-  imported.notes.unshift(
+  withoutRefusedParts.notes.unshift(
     ...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined),
   );
-  const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
-  const left = [...imported.notes, ...foundIn(imported, folder)];
-  const { leftOut } = imported;
-  if (given.switches.has("json"))
-    output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
+  const text = `${editorLine(out)}${renderStack(withoutRefusedParts, files.map((file) => path.basename(file)).join(", "))}`;
+  const notesAndFindings = [...withoutRefusedParts.notes, ...foundIn(withoutRefusedParts, folder)];
+  const { leftOut } = withoutRefusedParts;
+  if (args.switches.has("json"))
+    output.result(`${JSON.stringify({ stack: text, notes: notesAndFindings, leftOut })}\n`);
   else if (out === undefined) output.result(text);
-  for (const one of [...left, ...remarksOn(imported, folder)])
-    output.remark(inLine(renderRemark(one)));
+  for (const note of [...notesAndFindings, ...remarksOn(withoutRefusedParts, folder)])
+    output.remark(inLine(renderRemark(note)));
   if (leftOut.length > 0)
     output.remark(
       inLine(
@@ -129,23 +131,25 @@ async function importAll(given: Given, output: Output): Promise<number> {
     );
   // This comes last, so that a message about an unknown card is reported first.
   if (out !== undefined) {
-    writeStack(out, text, given.switches.has("force"));
-    output.remark(nextSteps(out, given.environment));
+    writeStack(out, text, args.switches.has("force"));
+    output.remark(nextSteps(out, args.environment));
   }
   // The note that the stack will install a GPU provider needs no change of the stack.
-  return left.length > installs.length ? 1 : 0;
+  return notesAndFindings.length > installNotes.length ? 1 : 0;
 }
 
 /** Names of the files in which tools describe a cluster's machines. */
 const ofTools = ["talconfig.yaml", "talconfig.yml", "topf.yaml", "topf.yml"];
 
 /** The file to import; if a folder is given, the tool's file in it. */
-function fileOf(given: string): string {
-  if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return given;
-  const found = ofTools.map((name) => path.join(given, name)).find((file) => fs.existsSync(file));
-  if (found !== undefined) return found;
+function fileOf(fileOrFolder: string): string {
+  if (!fs.existsSync(fileOrFolder) || !fs.statSync(fileOrFolder).isDirectory()) return fileOrFolder;
+  const toolFile = ofTools
+    .map((name) => path.join(fileOrFolder, name))
+    .find((file) => fs.existsSync(file));
+  if (toolFile !== undefined) return toolFile;
   throw new Error(
-    `FILE: ${given} is a folder without a talconfig.yaml or topf.yaml, so there is nothing to import; name that file or the machines' configurations`,
+    `FILE: ${fileOrFolder} is a folder without a talconfig.yaml or topf.yaml, so there is nothing to import; name that file or the machines' configurations`,
   );
 }
 
@@ -163,7 +167,7 @@ function withoutFindings(
   const { spec, notes } = imported;
   const { external } = { ...spec, ...withExternal(spec, folder) } as Imported["spec"];
   const machines = { ...spec.machines };
-  const left: FieldFinding[] = [];
+  const refusedParts: FieldFinding[] = [];
   for (const { field, problem, why, remedy } of judge({ ...spec, external }).findings) {
     const [machine] = Object.keys(machines).filter((name) =>
       isWithin(field, `machines.${name}.containerd`),
@@ -175,7 +179,7 @@ function withoutFindings(
     if (machine === undefined) {
       const member = field.slice(place.length + 1);
       const files = spec.external?.files?.join(", ");
-      left.push({
+      refusedParts.push({
         field: place,
         why,
         problem: `is left out, because ${member} ${problem}`,
@@ -185,16 +189,16 @@ function withoutFindings(
       });
       continue;
     }
-    const at = containerdPlace(spec.machines[machine]?.containerd?.extra ?? "", problem);
-    left.push({
+    const sourcePlace = containerdPlace(spec.machines[machine]?.containerd?.extra ?? "", problem);
+    refusedParts.push({
       field: place,
       why,
-      problem: `is left out, because ${at ?? "the part that the other tool writes"} ${problem}`,
+      problem: `is left out, because ${sourcePlace ?? "the part that the other tool writes"} ${problem}`,
       remedy: `change the other tool's file, because this stack does not configure containerd: ${remedy}`,
     });
     machines[machine] = withoutContainerd(machines[machine]!);
   }
-  const isRefused = left.some(({ field }) => field === "external");
+  const isRefused = refusedParts.some(({ field }) => field === "external");
   const kind = external?.read?.kind ?? external?.kind;
   const namespace = external?.read?.namespace ?? external?.namespace;
   return {
@@ -206,7 +210,10 @@ function withoutFindings(
         ? { external: { ...(kind && { kind }), ...(namespace === undefined ? {} : { namespace }) } }
         : {}),
     },
-    notes: [...notes.filter(({ field }) => !left.some((note) => note.field === field)), ...left],
+    notes: [
+      ...notes.filter(({ field }) => !refusedParts.some((note) => note.field === field)),
+      ...refusedParts,
+    ],
   };
 }
 
@@ -214,11 +221,11 @@ const withoutContainerd = ({ containerd: _, ...rest }: MachineSpec): MachineSpec
 
 /** Findings that refuse the stack, without those that a note has already reported. */
 function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
-  const asked = notes
+  const notedFields = notes
     .map(({ field }) => field)
     .filter((field) => /^talosVersion$|\.(?:gpus|address)$/.test(field));
   return judge({ ...spec, ...withExternal(spec, folder) }).findings.filter(
-    ({ field }) => !asked.some((noted) => isWithin(field, noted)),
+    ({ field }) => !notedFields.some((notedField) => isWithin(field, notedField)),
   );
 }
 

@@ -46,24 +46,27 @@ export function compare(
 ) {
   const effects = effectsOf(before?.plan, after.plan);
   const { release } = after.plan.kubernetes;
-  const was = before?.plan.kubernetes.release;
+  const previousRelease = before?.plan.kubernetes.release;
   return {
     stack,
     ...defined({ base }),
     stackChanges:
       before === undefined ? [] : fieldChanges(saidOf(before.plan.spec), saidOf(after.plan.spec)),
     machines: Object.entries(effects).map(([name, effect]) => {
-      const [old, fresh] = [before?.plan, after.plan].map((plan) =>
-        plan?.machines.find((one) => one.name === name),
+      const [previousMachine, nextMachine] = [before?.plan, after.plan].map((plan) =>
+        plan?.machines.find((machine) => machine.name === name),
       );
       return {
         name,
         ...effect,
-        ...defined({ before: old && runsOf(old), after: fresh && runsOf(fresh) }),
+        ...defined({
+          before: previousMachine && runsOf(previousMachine),
+          after: nextMachine && runsOf(nextMachine),
+        }),
         /** Changed lines of its patches; secrets are hidden. */
         configuration: configurationDifference(
-          partsOf(old?.patches ?? []),
-          partsOf(fresh?.patches ?? []),
+          partsOf(previousMachine?.patches ?? []),
+          partsOf(nextMachine?.patches ?? []),
         ),
       };
     }),
@@ -77,7 +80,7 @@ export function compare(
     valueChanges:
       before === undefined
         ? []
-        : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
+        : fieldChanges(redacted(previousRelease?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
     /** Names of machines by wave. A wave begins once all earlier waves are finished. */
     waves: wavesOf(after.plan),
@@ -95,36 +98,44 @@ export function compare(
 }
 
 /** Parts of the cluster that cannot be used meanwhile, and for how long. */
-function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {
-  const rebooting = Object.entries(all).filter(([, { reboots }]) => reboots !== "no");
+function awayOf(
+  before: Plan | undefined,
+  after: Plan,
+  effects: Record<string, MachineEffect>,
+): string[] {
+  const rebooting = Object.entries(effects).filter(([, { reboots }]) => reboots !== "no");
   return flat<string>([
     rebooting.map(
       ([name, { reboots, awayForAtMost }]) =>
         `${name}: its pods, ${reboots === "yes" ? "" : "if it reboots, "}for at most ${awayForAtMost ?? "an unknown time"}`,
     ),
     groupsAway(
-      to,
+      after,
       rebooting.map(([name]) => name),
     ),
-    from && gpusAway(from, to),
+    before && gpusAway(before, after),
   ]);
 }
 
 /** Whether new pods get no GPU meanwhile, and for how long. */
-function gpusAway(from: Plan, to: Plan): string | false {
-  const [{ era, mode, release: old }, { release, external }] = [from.kubernetes, to.kubernetes];
-  const limit = to.spec.timeouts?.release ?? "10m";
+function gpusAway(before: Plan, after: Plan): string | false {
+  const [{ era, mode, release: old }, { release, external }] = [
+    before.kubernetes,
+    after.kubernetes,
+  ];
+  const limit = after.spec.timeouts?.release ?? "10m";
   if (external)
     return (
-      era !== to.era &&
+      era !== after.era &&
       "GPUs for new pods: on each machine until it is upgraded and the external GPU provider offers them there"
     );
-  if (mode !== to.kubernetes.mode || era !== to.era) {
-    const ahead = " of upgrade.first; on each other machine until it is upgraded";
-    return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, at most ${limit} after the upgrade of the last machine${aheadOf(to) < wavesOf(to).length ? ahead : ""}`;
+  if (mode !== after.kubernetes.mode || era !== after.era) {
+    const timing = " of upgrade.first; on each other machine until it is upgraded";
+    return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, at most ${limit} after the upgrade of the last machine${aheadOf(after) < wavesOf(after).length ? timing : ""}`;
   }
   const changes =
-    releaseText(from) !== releaseText(to) || fieldChanges(old.values, release.values).length > 0;
+    releaseText(before) !== releaseText(after) ||
+    fieldChanges(old.values, release.values).length > 0;
   return changes && `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`;
 }
 
@@ -165,8 +176,8 @@ function runsOf({
 function releaseText({ spec, kubernetes: { release, external } }: Plan): string {
   const { chart, version, name, namespace } = release;
   if (!external) return `${chart} ${version} (release ${name} in ${namespace})`;
-  const by = externalOf(spec)?.by ?? "another tool";
-  return `${chart} ${version === "" ? "of an unknown release" : version} (in ${namespace}, installed by ${by}, not by this stack)`;
+  const installer = externalOf(spec)?.by ?? "another tool";
+  return `${chart} ${version === "" ? "of an unknown release" : version} (in ${namespace}, installed by ${installer}, not by this stack)`;
 }
 
 /** A stack without line numbers of files, so that a moved line is no difference. */

@@ -92,14 +92,14 @@ export const isUnchanged = ({
 
 /** Which machines reboot, in a sentence or two. */
 export function summary(machines: MachineComparison[]): string {
-  const named = (word: string): string[] =>
-    machines.filter(({ reboots }) => reboots === word).map(({ name }) => name);
-  const say = (names: string[]): string =>
+  const namesOfMachines = (rebootKind: string): string[] =>
+    machines.filter(({ reboots }) => reboots === rebootKind).map(({ name }) => name);
+  const machinesText = (names: string[]): string =>
     names.length > drawn ? `${names.length} machines` : names.join(", ");
-  const [yes, perhaps] = [named("yes"), named("only if")];
-  if (yes.length + perhaps.length === 0) return "No machine reboots.";
+  const [rebooting, maybeRebooting] = [namesOfMachines("yes"), namesOfMachines("only if")];
+  if (rebooting.length + maybeRebooting.length === 0) return "No machine reboots.";
   return [
-    ...(yes.length > 0 ? [`Reboots: ${say(yes)}.`] : []),
-    ...(perhaps.length > 0 ? [`May reboot: ${say(perhaps)}.`] : []),
+    ...(rebooting.length > 0 ? [`Reboots: ${machinesText(rebooting)}.`] : []),
+    ...(maybeRebooting.length > 0 ? [`May reboot: ${machinesText(maybeRebooting)}.`] : []),
   ].join(" ");
 }

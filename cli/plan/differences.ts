@@ -52,9 +52,9 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
     return before.flatMap((item, index) => fieldChanges(item, after[index], `${field}[${index}]`));
-  const shown = (value: unknown): string | undefined =>
+  const textOf = (value: unknown): string | undefined =>
     value === undefined ? undefined : shownValue(value, field);
-  return [{ field, ...defined({ before: shown(before), after: shown(after) }) }];
+  return [{ field, ...defined({ before: textOf(before), after: textOf(after) }) }];
 }
 
 /**
@@ -77,26 +77,29 @@ export function configurationDifference(
 ): string[] {
   const names = [...new Set([...before.keys(), ...after.keys()])].sort();
   return names.flatMap((name) => {
-    const [was, is] = [before.get(name), after.get(name)];
-    if (isDeepStrictEqual(was, is)) return [];
-    return [`@@ ${inLine(name)} @@`, ...lineDifference(linesOf(was, name), linesOf(is, name))];
+    const [previousPart, nextPart] = [before.get(name), after.get(name)];
+    if (isDeepStrictEqual(previousPart, nextPart)) return [];
+    return [
+      `@@ ${inLine(name)} @@`,
+      ...lineDifference(linesOf(previousPart, name), linesOf(nextPart, name)),
+    ];
   });
 }
 
 function linesOf(value: unknown, part: string): string[] {
   if (value === undefined) return [];
-  const [kind, ...rest] = part.split(/[./]/);
+  const [kind, ...parentSteps] = part.split(/[./]/);
   const isDocument = /^[A-Z]/.test(part);
   // Redacted as a part of the whole document, since its path shows whether it is a secret.
-  const path = [kind!, ...rest];
-  const whole = isDocument
+  const path = [kind!, ...parentSteps];
+  const document = isDocument
     ? value
     : path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
-  const clean = redacted(whole, isDocument ? kind : "");
-  const own = isDocument
-    ? clean
-    : path.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : at), clean);
-  return stringify(own, { lineWidth: 0 }).trimEnd().split("\n");
+  const redactedDocument = redacted(document, isDocument ? kind : "");
+  const content = isDocument
+    ? redactedDocument
+    : path.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : at), redactedDocument);
+  return stringify(content, { lineWidth: 0 }).trimEnd().split("\n");
 }
 
 /** The shortest list of changes from one list of lines to the other. */

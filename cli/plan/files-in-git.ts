@@ -68,9 +68,12 @@ function entryIn(root: string, commit: string, name: string): Entry | undefined 
   const [line = ""] = git(root, "ls-tree", "-z", "--full-tree", commit, "--", name)
     .toString()
     .split("\0");
-  const { mode, id, found } =
-    /^(?<mode>\d{6}) \w+ (?<id>[0-9a-f]+)\t(?<found>.+)$/s.exec(line)?.groups ?? {};
-  return mode === undefined || id === undefined || found !== name ? undefined : { mode, id };
+  const {
+    mode,
+    id,
+    found: foundName,
+  } = /^(?<mode>\d{6}) \w+ (?<id>[0-9a-f]+)\t(?<found>.+)$/s.exec(line)?.groups ?? {};
+  return mode === undefined || id === undefined || foundName !== name ? undefined : { mode, id };
 }
 
 /** Path of a file in the repository, in git's form; undefined outside of it. */
@@ -87,14 +90,14 @@ function existing(folder: string): string {
 
 function commitOf(option: string, ref: string, folder: string): string {
   try {
-    const spelt = `${ref}^{commit}`;
-    return git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", spelt)
+    const revision = `${ref}^{commit}`;
+    return git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", revision)
       .toString()
       .trim();
   } catch (error) {
-    const said = (error as { stderr?: Buffer }).stderr?.toString().trim() ?? "";
+    const gitError = (error as { stderr?: Buffer }).stderr?.toString().trim() ?? "";
     throw new Error(
-      `${option}: git has no commit ${ref}${said === "" ? "" : ` (${said})`}, so its files are unknown; fetch it first, or leave ${option} out`,
+      `${option}: git has no commit ${ref}${gitError === "" ? "" : ` (${gitError})`}, so its files are unknown; fetch it first, or leave ${option} out`,
       { cause: error },
     );
   }

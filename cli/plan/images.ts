@@ -7,7 +7,7 @@ import { defaultImages } from "../../components/recipe/stack/workloads/default-i
 
 /** Images of each kind of workload, with its default image. A kind that is missing here does not compile. */
 const ofWorkload: {
-  [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, byDefault: string) => string[];
+  [W in WorkloadKind]: (workload: NonNullable<WorkloadsSpec[W]>, byDefault: string) => string[];
 } = {
   ollama: ({ image, models, pullImage = workloadImages.modelPull }, byDefault) =>
     models?.length ? [image ?? byDefault, pullImage] : [image ?? byDefault],
@@ -20,18 +20,18 @@ const ofWorkload: {
 /** All images that machines pull for a stack, sorted, without those that the chart's own values name. */
 export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
   const { images, markers, mode, smokeTestImage, cudaVersion } = kubernetes;
-  const named = [
+  const candidates = [
     ...machines.map(({ installerImage }) => installerImage),
     smokeTestImage,
     markers.length > 0 && images.validationMarkers,
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
     spec.monitoring !== undefined && !gpuProviderOf(mode).findsNodes && images.dcgmExporter,
-    ...workloadsOf(spec).flatMap(({ kind, said }) =>
-      (ofWorkload[kind] as (said: unknown, byDefault: string) => string[])(
-        said,
+    ...workloadsOf(spec).flatMap(({ kind, spec: workload }) =>
+      (ofWorkload[kind] as (workload: unknown, byDefault: string) => string[])(
+        workload,
         defaultImages[kind]?.(cudaVersion) ?? "",
       ),
     ),
   ];
-  return [...new Set(named.filter((image) => typeof image === "string"))].sort();
+  return [...new Set(candidates.filter((image) => typeof image === "string"))].sort();
 }

@@ -17,14 +17,14 @@ export function asCode(text: string): string {
 export function asProse(text: string): string {
   const parts = text.replace(/[\r\n]+/g, " ").split("`");
   const isOpen = parts.length % 2 === 0;
-  const shown = parts.map((part, index) => {
+  const escapedParts = parts.map((part, index) => {
     const isLast = index === parts.length - 1;
     if (index % 2 === 1 && !isLast && part !== "") return `\`${part}\``;
     if (index % 2 === 1)
       return `${isLast && !isOpen ? "" : "\\`"}${plain(part)}${isLast ? "" : "\\`"}`;
     return plain(part);
   });
-  return shown
+  return escapedParts
     .join("")
     .replace(/^(\s*)([#>+=-])/, "$1\\$2")
     .replace(/^(\s*\d{1,9})([.)])/, "$1\\$2");

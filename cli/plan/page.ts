@@ -26,7 +26,7 @@ const source =
 /** The plan as Markdown for GitHub: the most important parts for a reviewer come first. */
 export function pageOf(comparison: Comparison): string {
   const { stack, base, machines, findings } = comparison;
-  const same = base !== undefined && isUnchanged(comparison);
+  const isSame = base !== undefined && isUnchanged(comparison);
   const remarks = (severity: Severity): string[] =>
     remarksOf(comparison, severity).map(({ text, isNew }) =>
       isNew ? `**new**: ${asProse(text)}` : asProse(text),
@@ -34,7 +34,7 @@ export function pageOf(comparison: Comparison): string {
   const comparedWith = (): string => {
     if (base === undefined)
       return "There is no earlier stack to compare with, so this is the plan of the first update. It is based on the stack file alone: no machine was read.";
-    if (same) return `Nothing changes compared with ${asCode(base)}.`;
+    if (isSame) return `Nothing changes compared with ${asCode(base)}.`;
     return `Compared with ${asCode(base)}. The plan assumes that machines and cluster are as the last update left them. **${asProse(summary(machines))}**`;
   };
   return joined([
@@ -43,7 +43,7 @@ export function pageOf(comparison: Comparison): string {
     comparedWith(),
     ...list("Findings: the stack is refused", findings.map(findingLine)),
     ...changes("What changes in the stack", comparison.stackChanges),
-    ...(same ? [] : details(comparison)),
+    ...(isSame ? [] : details(comparison)),
     ...list("Warnings", remarks("warning")),
     ...list("Notes", remarks("note")),
   ]);
@@ -60,7 +60,7 @@ const joined = (paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;
 
 function details(comparison: Comparison): string[] {
   const { base, machines, valueChanges, images, away } = comparison;
-  const named = images.map(asCode);
+  const imageCells = images.map(asCode);
   return [
     "### Machines",
     table(
@@ -99,7 +99,7 @@ function details(comparison: Comparison): string[] {
     asProse(releaseOf(comparison)),
     ...changes("Helm values", valueChanges),
     ...(base === undefined
-      ? list("Images that machines pull in addition to those of the chart", named)
+      ? list("Images that machines pull in addition to those of the chart", imageCells)
       : []),
     ...list("What is unavailable meanwhile", away.map(asProse)),
     "### Order",
@@ -108,18 +108,20 @@ function details(comparison: Comparison): string[] {
 }
 
 function step(before: Runs | undefined, after: Runs | undefined, field: RunsText): string {
-  const shown = (runs: Runs | undefined): string => {
+  const cellOf = (runs: Runs | undefined): string => {
     if (runs === undefined) return "(none)";
     return runs[field] === ""
       ? "none"
       : asCode(runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1"));
   };
-  const [was, is] = [shown(before), shown(after)];
-  return before === undefined || was === is ? is : `${was} → ${is}`;
+  const [previousCell, nextCell] = [cellOf(before), cellOf(after)];
+  return before === undefined || previousCell === nextCell
+    ? nextCell
+    : `${previousCell} → ${nextCell}`;
 }
 
-function changes(title: string, all: FieldChange[]): string[] {
-  const items = all.map(({ field, before, after }) => {
+function changes(title: string, fieldChanges: FieldChange[]): string[] {
+  const items = fieldChanges.map(({ field, before, after }) => {
     if (after === undefined) return `${asCode(field)} is removed; it was ${asCode(before ?? "")}`;
     return before === undefined
       ? `${asCode(field)} is new: ${asCode(after)}`
@@ -185,7 +187,7 @@ const inABox: Record<string, string> = {
   "only if": "may reboot",
   no: "does not reboot",
 };
-const each: Record<string, string> = {
+const rebootsOfSeveral: Record<string, string> = {
   yes: "reboot",
   "only if": "may reboot",
   no: "do not reboot",
@@ -197,10 +199,10 @@ function boxesOf({ machines }: Wave): string[] {
     return machines.map(
       ({ name, reboots }) => `${asLabel(name)}<br/>${inABox[reboots] ?? reboots}`,
     );
-  const words = [...new Set(machines.map(({ reboots }) => reboots))].sort();
-  return words.map((word) => {
-    const count = machines.filter(({ reboots }) => reboots === word).length;
-    const says = (count === 1 ? inABox : each)[word] ?? word;
-    return `${count} machine${count === 1 ? "" : "s"}<br/>${says}`;
+  const rebootKinds = [...new Set(machines.map(({ reboots }) => reboots))].sort();
+  return rebootKinds.map((kind) => {
+    const count = machines.filter(({ reboots }) => reboots === kind).length;
+    const rebootText = (count === 1 ? inABox : rebootsOfSeveral)[kind] ?? kind;
+    return `${count} machine${count === 1 ? "" : "s"}<br/>${rebootText}`;
   });
 }

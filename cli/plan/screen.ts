@@ -30,8 +30,8 @@ const styles: Record<string, Style> = { yes: "red", "only if": "yellow", no: "gr
  * The plan for a terminal: the content of the page in tables and lines that fit, without the parts that a page folds
  * away.
  */
-export function screenOf(of: Comparison, { columns, colour }: Screen): string {
-  const comparison = inLines(of);
+export function screenOf(unescapedComparison: Comparison, { columns, colour }: Screen): string {
+  const comparison = inLines(unescapedComparison);
   const { stack, base, machines, findings, stackChanges, valueChanges, images, away } = comparison;
   const paint = painter(colour);
   const lines = (texts: string[], style?: Style): string[] =>
@@ -45,7 +45,7 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
   const prose = (text: string): string[] => wrap(text, columns);
   const table = (head: string[], rows: Cell[][]): string =>
     renderTable(head, rows, { columns, paint });
-  const same = base !== undefined && isUnchanged(comparison);
+  const isSame = base !== undefined && isUnchanged(comparison);
   const details = (): string[] => [
     "",
     table(
@@ -91,15 +91,17 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
           ...heading(`Configuration of ${name}`),
           ...configuration.flatMap((line) => {
             const style = ({ "+": "green", "-": "red", "@": "cyan" } as const)[line[0]!];
-            return wrap(`  ${line}`, columns, "    ").map((one) =>
-              style === undefined ? one : paint(style, one),
+            return wrap(`  ${line}`, columns, "    ").map((wrappedLine) =>
+              style === undefined ? wrappedLine : paint(style, wrappedLine),
             );
           }),
         ];
   const orderOf = (steps: Step[]): string[] => [
     "",
     ...heading("Order"),
-    ...steps.flatMap((one, index) => wrap(`  ${index + 1}. ${inWords(one)}`, columns, "     ")),
+    ...steps.flatMap((orderStep, index) =>
+      wrap(`  ${index + 1}. ${inWords(orderStep)}`, columns, "     "),
+    ),
   ];
   const remarks = (severity: Severity): string[] =>
     remarksOf(comparison, severity).map(({ text, isNew }) => (isNew ? `new: ${text}` : text));
@@ -108,13 +110,13 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
     ...prose(
       base === undefined
         ? "There is no earlier stack to compare with, so this is the plan of the first update. It is based on the stack file alone: no machine was read."
-        : same
+        : isSame
           ? `Nothing changes compared with ${base}.`
           : `The plan assumes that machines and cluster are as the last update left them. ${summary(machines)}`,
     ),
     ...part("Findings: the stack is refused", findings.map(findingLine), "red"),
     ...part("What changes in the stack", stackChanges.map(changeOf)),
-    ...(same ? [] : details()),
+    ...(isSame ? [] : details()),
     ...part("Warnings", remarks("warning"), "yellow"),
     ...part("Notes", remarks("note")),
     "",
@@ -131,7 +133,9 @@ const findingLine = ({ field, problem, why, remedy }: Finding): string =>
 /** The text in a terminal for a stack that has no plan. */
 export function refusalOnScreen(findings: Finding[], { columns, colour }: Screen): string {
   const paint = painter(colour);
-  const lines = findings.flatMap((one) => wrap(`  • ${inLine(findingLine(one))}`, columns, "    "));
+  const lines = findings.flatMap((finding) =>
+    wrap(`  • ${inLine(findingLine(finding))}`, columns, "    "),
+  );
   return [
     paint("bold", "The stack is refused:"),
     ...lines.map((line) => paint("red", line)),
@@ -149,12 +153,14 @@ function step(
   { before, after }: MachineComparison,
   field: Exclude<keyof Runs, "extensions">,
 ): Cell {
-  const shown = (runs: Runs | undefined): string =>
+  const cellText = (runs: Runs | undefined): string =>
     runs === undefined
       ? "(none)"
       : runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1") || "none";
-  const [was, is] = [shown(before), shown(after)];
-  return before === undefined || was === is ? is : { text: `${was} → ${is}`, style: "yellow" };
+  const [previousText, nextText] = [cellText(before), cellText(after)];
+  return before === undefined || previousText === nextText
+    ? nextText
+    : { text: `${previousText} → ${nextText}`, style: "yellow" };
 }
 
 function changeOf({ field, before, after }: FieldChange): string {
@@ -163,14 +169,20 @@ function changeOf({ field, before, after }: FieldChange): string {
 }
 
 /** A step of the update on one line. */
-function inWords(one: Step): string {
-  if (!("machines" in one)) return one.once;
-  const words: Record<string, string> = { yes: "reboots", "only if": "may reboot", no: "stays up" };
-  const kinds = [...new Set(one.machines.map(({ reboots }) => reboots))];
+function inWords(orderStep: Step): string {
+  if (!("machines" in orderStep)) return orderStep.once;
+  const rebootTexts: Record<string, string> = {
+    yes: "reboots",
+    "only if": "may reboot",
+    no: "stays up",
+  };
+  const kinds = [...new Set(orderStep.machines.map(({ reboots }) => reboots))];
   return kinds
     .map((kind) => {
-      const names = one.machines.filter(({ reboots }) => reboots === kind).map(({ name }) => name);
-      return `${namesOf(names)} (${words[kind] ?? kind})`;
+      const names = orderStep.machines
+        .filter(({ reboots }) => reboots === kind)
+        .map(({ name }) => name);
+      return `${namesOf(names)} (${rebootTexts[kind] ?? kind})`;
     })
     .join("; ");
 }

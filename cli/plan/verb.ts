@@ -28,32 +28,34 @@ export const plan: Verb = {
   more: `In a terminal it prints tables; into a pipe or a file, or with --markdown, Markdown for a pull request.
 It reads only files and git: no network, no credentials. From the commits of --base and --at it reads only the stack file and the files under external.files, and runs no code of these commits. This release of talos-gpu computes the plans of both commits.
 `,
-  run: async (given, output) => {
-    const stack = neededStack(given, "what to plan");
-    const [base, at] = [valueOf(given, "base"), valueOf(given, "at")];
+  run: async (args, output) => {
+    const stack = neededStack(args, "what to plan");
+    const [base, commit] = [valueOf(args, "base"), valueOf(args, "at")];
     const { columns, colour } = output;
     const screen =
-      columns === undefined || given.switches.has("markdown") ? undefined : { columns, colour };
-    const { file, text, files } = at === undefined ? inFolder(stack) : inCommit(stack, at);
+      columns === undefined || args.switches.has("markdown") ? undefined : { columns, colour };
+    const { file, text, files } = commit === undefined ? inFolder(stack) : inCommit(stack, commit);
     const after = sideOf(text, file, file, files);
     if (namesNoMachine(text)) output.remark(emptyStack(file));
     if (after.side === undefined) {
       const { findings } = after;
-      if (given.switches.has("json"))
+      if (args.switches.has("json"))
         output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
       else if (screen === undefined) output.result(refusalOf(findings));
       else output.result(refusalOnScreen(findings, screen), true);
       return 1;
     }
-    const earlier = base === undefined ? undefined : filesInGit("--base", base, path.dirname(file));
-    const before = earlier?.has(file) === true ? baseSideOf(file, base!, earlier) : undefined;
+    const filesOfBase =
+      base === undefined ? undefined : filesInGit("--base", base, path.dirname(file));
+    const before =
+      filesOfBase?.has(file) === true ? baseSideOf(file, base!, filesOfBase) : undefined;
     if (base !== undefined && before?.side === undefined)
       output.remark(
         `${base} has no ${before ? "valid " : ""}stack ${stackNameOf(file)}, so there is nothing to compare with`,
       );
     const comparedWith = before?.side === undefined ? undefined : base;
     const comparison = compare(stackNameOf(file), comparedWith, before?.side, after.side);
-    if (given.switches.has("json")) output.result(`${JSON.stringify(comparison)}\n`);
+    if (args.switches.has("json")) output.result(`${JSON.stringify(comparison)}\n`);
     else if (screen === undefined) output.result(pageOf(comparison));
     else output.result(screenOf(comparison, screen), true);
     return comparison.findings.length > 0 ? 1 : 0;
@@ -87,7 +89,7 @@ function inFolder(stack: string): Found {
 function inCommit(stack: string, ref: string): Found {
   const candidates = /\.ya?ml$/.test(stack) ? [stack] : placesOf(stack);
   const files = filesInGit("--at", ref, path.dirname(candidates[0]!));
-  const file = candidates.find((one) => files.has(one));
+  const file = candidates.find((candidate) => files.has(candidate));
   if (file === undefined)
     throw new Error(
       `--stack: ${ref} has no ${candidates.join(" and no ")}; name the path of a stack file in that commit`,
@@ -109,11 +111,14 @@ function sideOf(
   file: string,
   files?: FilesInGit,
 ): { side?: Side; findings: Finding[] } {
-  const written = configurationOf(text, name);
-  const config = { ...written, ...withExternal(written, path.dirname(file), files?.read) };
-  const judged = judge(config);
-  const { plan, remarks } = judged;
-  const findings = [...judged.findings, ...tooLong(config)];
+  const statedConfig = configurationOf(text, name);
+  const config = {
+    ...statedConfig,
+    ...withExternal(statedConfig, path.dirname(file), files?.read),
+  };
+  const judgement = judge(config);
+  const { plan, remarks } = judgement;
+  const findings = [...judgement.findings, ...tooLong(config)];
   return plan === undefined ? { findings } : { side: { plan, findings, remarks }, findings };
 }
 

@@ -74,22 +74,22 @@ function machineAccess(
   now: Date,
 ): MachineAccess {
   let content: string;
-  let read: unknown;
+  let talosconfigValue: unknown;
   try {
     content = fs.readFileSync(talosconfig, "utf8");
-    read = boundedYaml(content);
+    talosconfigValue = boundedYaml(content);
   } catch (error) {
     throw new Error(
       `--talosconfig: cannot be read (${(error as Error).message.split("\n")[0]!}), so the machines cannot be reached; name another file, or leave it out`,
       { cause: error },
     );
   }
-  const wrong = contextProblem(read);
-  if (wrong !== undefined)
+  const contextFault = contextProblem(talosconfigValue);
+  if (contextFault !== undefined)
     throw new Error(
-      `--talosconfig: ${talosconfig} gives access to no machine (${wrong}), so the machines cannot be reached; choose a context by \`talosctl config context NAME\`, or leave the option out`,
+      `--talosconfig: ${talosconfig} gives access to no machine (${contextFault}), so the machines cannot be reached; choose a context by \`talosctl config context NAME\`, or leave the option out`,
     );
-  const { context, contexts } = read as Talosconfig;
+  const { context, contexts } = talosconfigValue as Talosconfig;
   const crt = contexts[context]?.crt;
   const problem =
     crt === undefined ? undefined : certificateProblem(Buffer.from(crt, "base64").toString(), now);

@@ -35,7 +35,7 @@ export async function askMachines(
     ...(limit === undefined ? {} : { most: Math.max(ONE_CALL * limit, LEAST) }),
   });
   const files = new SecretFiles();
-  const stopping =
+  const stopTimer =
     limit === undefined ? undefined : setTimeout(() => talosctl.stop(), Math.max(limit, LEAST));
   try {
     const version = await versionOf(talosctl);
@@ -49,15 +49,15 @@ export async function askMachines(
   } catch (error) {
     return [`the machines could not be read: ${(error as Error).message}`];
   } finally {
-    clearTimeout(stopping);
+    clearTimeout(stopTimer);
     talosctl.stop();
     files.close();
   }
 }
 
 /** A fact that could not be read, with the error. */
-export interface Failed {
-  what: string;
+export interface FailedRead {
+  description: string;
   error: Error;
 }
 
@@ -68,13 +68,15 @@ export interface Failed {
  * @param facts the reads, by the names for messages.
  * @returns the facts that could not be read.
  */
-export async function lookAtEach(facts: Record<string, () => Promise<unknown>>): Promise<Failed[]> {
-  const failed: Failed[] = [];
-  for (const [index, [what, look]] of Object.entries(facts).entries()) {
+export async function readEach(
+  facts: Record<string, () => Promise<unknown>>,
+): Promise<FailedRead[]> {
+  const failed: FailedRead[] = [];
+  for (const [index, [subject, read]] of Object.entries(facts).entries()) {
     try {
-      await look();
+      await read();
     } catch (error) {
-      failed.push({ what, error: error as Error });
+      failed.push({ description: subject, error: error as Error });
       if (index === 0 || isTransient(error)) break;
     }
   }

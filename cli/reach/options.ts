@@ -1,6 +1,6 @@
 import { inTime } from "../../components/clients/clock";
 import { accessOf, type Looking } from "./access";
-import { type Given, type Option, valueOf } from "../verb";
+import { type ParsedArgs, type Option, valueOf } from "../verb";
 
 /** Seconds after which a verb by default gives up on reads without an answer. */
 const WITHIN = 55;
@@ -28,22 +28,22 @@ export const reachOptions = (withoutTalosconfig: string): Record<string, Option>
 /**
  * Reads the cluster that the options name, and gives up at their time limit.
  *
- * @param look function that reads; `within` is its limit in milliseconds.
+ * @param read function that reads; `within` is its limit in milliseconds.
  * @throws Error if the options name no cluster or no valid time, or the reads did not end in time.
  */
-export async function lookAtCluster<T>(
-  given: Given,
-  look: (access: Looking, within: number) => Promise<T>,
+export async function readWithAccess<T>(
+  args: ParsedArgs,
+  read: (access: Looking, timeLimit: number) => Promise<T>,
 ): Promise<T> {
-  const seconds = secondsOf(valueOf(given, "within"));
+  const seconds = secondsOf(valueOf(args, "within"));
   const access = accessOf(
-    valueOf(given, "kubeconfig"),
-    valueOf(given, "talosconfig"),
-    given.environment,
+    valueOf(args, "kubeconfig"),
+    valueOf(args, "talosconfig"),
+    args.environment,
     new Date(),
   );
-  const late = (): Error => new Error(`the cluster could not be read within ${seconds} s`);
-  return inTime(look(access, seconds * 1000), seconds * 1000, late);
+  const timeoutError = (): Error => new Error(`the cluster could not be read within ${seconds} s`);
+  return inTime(read(access, seconds * 1000), seconds * 1000, timeoutError);
 }
 
 function secondsOf(text: string | undefined): number {

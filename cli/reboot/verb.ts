@@ -27,14 +27,14 @@ export const reboot: Verb = {
   },
   more: `It refuses a machine that differs from its stack: for such a machine run \`pulumi up\`. If the command is killed, run it again. It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
 `,
-  run: async (given, output) => {
-    const stack = neededStack(given, "what the machine must run after the reboot");
+  run: async (args, output) => {
+    const stack = neededStack(args, "what the machine must run after the reboot");
     const machines = plannedMachines(planOfStack(stack));
-    const name = given.positionals[0]!;
-    const machine = machines.find((one) => one.name === name);
+    const name = args.positionals[0]!;
+    const machine = machines.find((candidate) => candidate.name === name);
     if (machine === undefined)
       throw new Error(
-        `${name}: is not a machine of the stack; name one of ${machines.map((one) => one.name).join(", ")}`,
+        `${name}: is not a machine of the stack; name one of ${machines.map((candidate) => candidate.name).join(", ")}`,
       );
     if (machine.configuration === "omni")
       throw new Error(
@@ -44,7 +44,7 @@ export const reboot: Verb = {
       ["KUBECONFIG", "kubeconfig"],
       ["TALOSCONFIG", "talosconfig"],
     ] as const) {
-      const file = valueOf(given, option);
+      const file = valueOf(args, option);
       if (file !== undefined) process.env[variable] = file;
     }
     const credentials = new Credentials();

@@ -19,20 +19,20 @@ export function renderTable(
   { columns, paint }: { columns: number; paint: Paint },
 ): string {
   const texts = [head, ...rows.map((row) => row.map(textOf))];
-  const ofColumn = (measure: (text: string) => number): number[] =>
+  const columnMaxima = (measure: (text: string) => number): number[] =>
     head.map((_, index) => Math.max(1, ...texts.map((row) => measure(row[index] ?? ""))));
-  const natural = ofColumn((text) => Math.max(...text.split("\n").map(widthOf)));
-  const least = ofColumn((text) =>
+  const naturalWidths = columnMaxima((text) => Math.max(...text.split("\n").map(widthOf)));
+  const leastWidths = columnMaxima((text) =>
     Math.min(wholeWord, Math.max(...text.split(/\s/).map((word) => widthOf(word)))),
   );
   // Each column has a blank on both sides and a bar, and the first one a bar before it.
   const room = columns - 3 * head.length - 1;
-  if (sum(least) > room) return renderList(head, rows, { columns, paint });
-  const widths = fitted(natural, least, room);
+  if (sum(leastWidths) > room) return renderList(head, rows, { columns, paint });
+  const widths = shrinkToFit(naturalWidths, leastWidths, room);
   const rule = (left: string, middle: string, right: string): string =>
     paint("dim", `${left}${widths.map((width) => "─".repeat(width + 2)).join(middle)}${right}`);
   const bar = paint("dim", "│");
-  const drawn = (row: readonly Cell[]): string[] => {
+  const drawRow = (row: readonly Cell[]): string[] => {
     const cells = widths.map((width, index) => wrap(textOf(row[index] ?? ""), width));
     const height = Math.max(...cells.map((lines) => lines.length));
     return Array.from({ length: height }, (_, line) => {
@@ -46,21 +46,27 @@ export function renderTable(
   };
   return [
     rule("┌", "┬", "┐"),
-    ...drawn(head.map((text) => ({ text, style: "bold" }))),
+    ...drawRow(head.map((text) => ({ text, style: "bold" }))),
     rule("├", "┼", "┤"),
-    ...rows.flatMap(drawn),
+    ...rows.flatMap(drawRow),
     rule("└", "┴", "┘"),
   ].join("\n");
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((one, other) => one + other, 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 /** Widths whose sum fits; the widest is reduced first. */
-function fitted(natural: readonly number[], least: readonly number[], room: number): number[] {
-  const widths = [...natural];
+function shrinkToFit(
+  naturalWidths: readonly number[],
+  leastWidths: readonly number[],
+  room: number,
+): number[] {
+  const widths = [...naturalWidths];
   while (sum(widths) > room) {
-    const able = widths.flatMap((width, index) => (width > least[index]! ? [index] : []));
-    const widest = able.reduce((one, other) => (widths[other]! > widths[one]! ? other : one));
+    const shrinkable = widths.flatMap((width, index) =>
+      width > leastWidths[index]! ? [index] : [],
+    );
+    const widest = shrinkable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a));
     widths[widest]!--;
   }
   return widths;
@@ -73,7 +79,7 @@ function renderList(
   { columns, paint }: { columns: number; paint: Paint },
 ): string {
   const names = Math.max(...head.slice(1).map(widthOf));
-  const other = (name: string, cell: Cell): string[] => {
+  const fieldLines = (name: string, cell: Cell): string[] => {
     const text = textOf(cell).replaceAll("\n", ", ");
     const [margin, room] = [" ".repeat(names + 4), columns - names - 4];
     const isTooNarrow = text.split(/\s/).some((word) => Math.min(wholeWord, widthOf(word)) > room);
@@ -85,9 +91,9 @@ function renderList(
     return typeof cell === "object" ? lines.map((line) => paint(cell.style, line)) : lines;
   };
   return rows
-    .flatMap(([first = "", ...others]) => [
+    .flatMap(([first = "", ...otherCells]) => [
       ...wrap(textOf(first), columns).map((line) => paint("bold", line)),
-      ...others.flatMap((cell, index) => other(head[index + 1] ?? "", cell)),
+      ...otherCells.flatMap((cell, index) => fieldLines(head[index + 1] ?? "", cell)),
     ])
     .join("\n");
 }

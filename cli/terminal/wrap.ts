@@ -21,21 +21,21 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
     current = margin;
     isBare = true;
   };
-  for (const word of line.split(" ").filter((one) => one !== "")) {
+  for (const word of line.split(" ").filter((part) => part !== "")) {
     // A word that is longer than a line begins on the bullet's line, not below it.
     const isBullet =
       widthOf(current) <= Math.min(bullet, columns - 2) &&
       widthOf(word) > columns - widthOf(margin);
     if (!isBare && !isBullet && widthOf(current) + 1 + widthOf(word) > columns) next();
     if (!isBare) current += " ";
-    let rest = [...word];
-    while (widthOf(current) + rest.length > columns) {
-      const fits = columns - widthOf(current);
-      current += rest.slice(0, fits).join("");
-      rest = rest.slice(fits);
+    let characters = [...word];
+    while (widthOf(current) + characters.length > columns) {
+      const freeColumns = columns - widthOf(current);
+      current += characters.slice(0, freeColumns).join("");
+      characters = characters.slice(freeColumns);
       next();
     }
-    current += rest.join("");
+    current += characters.join("");
     isBare = false;
   }
   return [...lines, current.trimEnd()];

@@ -37,26 +37,28 @@ export function certificateFindings(
   kubeconfig: string | undefined,
   now: Date,
 ): FieldFinding[] {
-  const [talos, kube] = [read(talosconfig), read(kubeconfig)];
+  const [talos, kubernetes] = [read(talosconfig), read(kubeconfig)];
   const contextOfTalos = asText(valueAt(talos, "context"));
-  const context = asText(valueAt(kube, "current-context"));
-  const user = asText(valueAt(entryOf(kube, "contexts", context), "context", "user"));
+  const context = asText(valueAt(kubernetes, "current-context"));
+  const user = asText(valueAt(entryOf(kubernetes, "contexts", context), "context", "user"));
   const problemOf = (pem: string | undefined): string | undefined =>
     pem === undefined ? undefined : certificateProblem(pem, now);
-  const ofTalos = problemOf(decoded(valueAt(talos, "contexts", contextOfTalos, "crt")));
-  const ofKubernetes = problemOf(certificateOf(valueAt(entryOf(kube, "users", user), "user")));
+  const talosProblem = problemOf(decoded(valueAt(talos, "contexts", contextOfTalos, "crt")));
+  const kubernetesProblem = problemOf(
+    certificateOf(valueAt(entryOf(kubernetes, "users", user), "user")),
+  );
   const why = "the connection would be refused in the middle of an update. Nothing was changed";
   return flat<FieldFinding>([
-    ofTalos !== undefined && {
+    talosProblem !== undefined && {
       field: "talosconfig",
-      problem: `the client certificate of context ${contextOfTalos} ${ofTalos}`,
+      problem: `the client certificate of context ${contextOfTalos} ${talosProblem}`,
       why,
       remedy:
         "replace the certificate with a new one (`talosctl config new`, or from the cluster's secrets)",
     },
-    ofKubernetes !== undefined && {
+    kubernetesProblem !== undefined && {
       field: "kubeconfig",
-      problem: `the client certificate of user ${user} (context ${context}) ${ofKubernetes}`,
+      problem: `the client certificate of user ${user} (context ${context}) ${kubernetesProblem}`,
       why,
       remedy: "replace the kubeconfig with a new one from `talosctl kubeconfig`",
     },
@@ -107,8 +109,8 @@ export function foreignCredentials(
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message))
     return undefined;
-  const said = valueAt(read(talosconfig), "context");
-  const context = typeof said === "string" ? `context ${said}` : "it";
+  const currentContext = valueAt(read(talosconfig), "context");
+  const context = typeof currentContext === "string" ? `context ${currentContext}` : "it";
   return {
     field: "talosconfig",
     problem: `${context} belongs to another cluster, or lacks the rights for this call: ${message}`,

@@ -17,12 +17,16 @@ export const systemClock: Clock = {
 };
 
 /** An answer, or an error if it takes longer than `limit` milliseconds. */
-export async function inTime<T>(answer: Promise<T>, limit: number, late: () => Error): Promise<T> {
+export async function inTime<T>(
+  answer: Promise<T>,
+  limit: number,
+  timeoutError: () => Error,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), limit);
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timeoutError()), limit);
   });
-  return Promise.race([answer, over]).finally(() => clearTimeout(timer));
+  return Promise.race([answer, timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Number of machines that are asked at the same time. */
@@ -30,14 +34,14 @@ const AT_A_TIME = 8;
 
 /** Calls a function for each item, for a few items at the same time. */
 export async function someAtATime<T>(
-  all: readonly T[],
-  act: (one: T) => Promise<void>,
+  items: readonly T[],
+  run: (item: T) => Promise<void>,
 ): Promise<void> {
-  const waiting = [...all];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await act(next);
+  const queue = [...items];
+  const runNext = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) await run(next);
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  await Promise.all(Array.from({ length: AT_A_TIME }, runNext));
 }
 
 /** Set during a check of a wait, which itself repeats failed calls. */
@@ -64,9 +68,9 @@ const retryAfterOf = (error: unknown): number | undefined =>
  * Milliseconds of a header Retry-After, which is a number of seconds or a date (RFC 9110, 10.2.3). Undefined for other
  * texts.
  */
-export function readRetryAfter(said: string, now = Date.now()): number | undefined {
-  if (/^\d+$/.test(said)) return Number(said) * 1_000;
-  const date = Date.parse(said);
+export function readRetryAfter(header: string, now = Date.now()): number | undefined {
+  if (/^\d+$/.test(header)) return Number(header) * 1_000;
+  const date = Date.parse(header);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
@@ -106,12 +110,12 @@ export function persistent<Client extends object>(clock: Clock, client: Client):
       if (typeof value !== "function") return value;
       const call = value as (...args: unknown[]) => unknown;
       return (...args: unknown[]): unknown => {
-        const first = call.apply(target, args);
-        if (!(first instanceof Promise)) return first;
-        let made: Promise<unknown> | undefined = first;
+        const firstAnswer = call.apply(target, args);
+        if (!(firstAnswer instanceof Promise)) return firstAnswer;
+        let unusedAnswer: Promise<unknown> | undefined = firstAnswer;
         return persistently(clock, () => {
-          const answer = made ?? (call.apply(target, args) as Promise<unknown>);
-          made = undefined;
+          const answer = unusedAnswer ?? (call.apply(target, args) as Promise<unknown>);
+          unusedAnswer = undefined;
           return answer;
         });
       };
@@ -154,20 +158,20 @@ export class LimitReached extends Error {
 export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
   const end = clock.now() + wait.limit;
   let missing: string;
-  let last: string | undefined;
+  let lastMissing: string | undefined;
   do {
     let { poll } = wait;
     try {
-      const seen = await inWait.run(true, wait.look);
-      if ("done" in seen) return seen.done;
-      missing = seen.not;
+      const result = await inWait.run(true, wait.look);
+      if ("done" in result) return result.done;
+      missing = result.not;
     } catch (error) {
       if (!isTransient(error)) throw error;
       missing = lastLine(error);
       poll = pauseBefore(poll, retryAfterOf(error));
     }
-    if (missing !== last) wait.onMissing?.(missing);
-    last = missing;
+    if (missing !== lastMissing) wait.onMissing?.(missing);
+    lastMissing = missing;
     await clock.sleep(Math.max(0, Math.min(poll, end - clock.now())));
   } while (clock.now() < end);
   throw new LimitReached(wait.what, wait.limit, missing);
@@ -176,16 +180,16 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
 /**
  * Waits like `waitFor`, and reports a wait that reaches its limit as a failure with findings for the user.
  *
- * @param late findings for a wait that reaches its limit; `within` is e.g. `within 5m (last: not ready)`, and `last`
+ * @param findingsOfLimit findings for a wait that reaches its limit; `within` is e.g. `within 5m (last: not ready)`, and `last`
  * is `not ready`.
- * @param refused finding for a refused call. Default: the call's own error is thrown.
+ * @param findingOfRefusal finding for a refused call. Default: the call's own error is thrown.
  * @throws Failure at the limit.
  */
 export async function waitOrFail<T>(
   clock: Clock,
   wait: Omit<Wait<T>, "what">,
-  late: (within: string, last: string) => FieldFinding | FieldFinding[],
-  refused?: (message: string) => FieldFinding,
+  findingsOfLimit: (limitText: string, lastMessage: string) => FieldFinding | FieldFinding[],
+  findingOfRefusal?: (message: string) => FieldFinding,
 ): Promise<T> {
   try {
     return await waitFor(clock, { what: "it", ...wait });
@@ -193,9 +197,14 @@ export async function waitOrFail<T>(
     if (error instanceof LimitReached)
       throw new Failure(
         ...[
-          late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`, error.missing),
+          findingsOfLimit(
+            `within ${formatDuration(wait.limit)} (last: ${error.missing})`,
+            error.missing,
+          ),
         ].flat(),
       );
-    throw refused && error instanceof CallError ? new Failure(refused(error.message)) : error;
+    throw findingOfRefusal && error instanceof CallError
+      ? new Failure(findingOfRefusal(error.message))
+      : error;
   }
 }

@@ -3,17 +3,17 @@
  * the process has no signal handler, so that a signal ends it at once: in a busy process a handler would have to wait.
  */
 let isHeld = false;
-let tell: (() => void) | undefined;
+let release: (() => void) | undefined;
 
 /** Records that there is something to remove from now on. */
 export function hold(): void {
   isHeld = true;
-  tell?.();
-  tell = undefined;
+  release?.();
+  release = undefined;
 }
 
 /** Calls `act` once there is something to remove; at once if there already is. */
-export function whenHeld(act: () => void): void {
-  if (isHeld) act();
-  else tell = act;
+export function whenHeld(action: () => void): void {
+  if (isHeld) action();
+  else release = action;
 }

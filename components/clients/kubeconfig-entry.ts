@@ -3,7 +3,7 @@ import { listAt, valueAt } from "../recipe/mapping";
 
 /** The entry of a name in a list of a kubeconfig, such as `users`; undefined where the list has none. */
 export const entryOf = (kubeconfig: unknown, list: string, name: unknown): unknown =>
-  listAt(kubeconfig, list).find((one) => one["name"] === name);
+  listAt(kubeconfig, list).find((entry) => entry["name"] === name);
 
 /**
  * The text of a certificate of a user or cluster in a kubeconfig. Inline data override the file (client-go,

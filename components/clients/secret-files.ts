@@ -75,14 +75,14 @@ function sweep(root: string): void {
  * credentials.
  */
 export function secretValues(text: string): string[] {
-  const found: string[] = [];
+  const secrets: string[] = [];
   const walk = (value: unknown, key: string): void => {
     if (
       typeof value === "string" &&
       value.length >= 8 &&
       /key|token|secret|password|crt|cert|identity|data$/i.test(key)
     )
-      found.push(value);
+      secrets.push(value);
     else if (Array.isArray(value)) value.forEach((item) => walk(item, key));
     else if (value !== null && typeof value === "object")
       Object.entries(value).forEach(([name, item]) => walk(item, name));
@@ -92,5 +92,5 @@ export function secretValues(text: string): string[] {
   } catch {
     // No YAML, or more than any client reads: the general patterns of the redaction still apply.
   }
-  return found;
+  return secrets;
 }

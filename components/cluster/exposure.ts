@@ -29,21 +29,29 @@ export function gpuExposure(
 ): pulumi.CustomResource {
   const { era, mode, runtimeClass } = plan.kubernetes;
   const triggers = [era, mode];
-  const first = { ...opts, deleteBeforeReplace: true };
+  const replacedFirst = { ...opts, deleteBeforeReplace: true };
   // A cluster that the stack bootstraps has no such objects yet.
-  const theirs = runtimeClass.owner === "other" && runtimeClass.name !== "";
-  if ((runtimeClass.owner !== "component" && !theirs) || plan.spec.bootstrap)
-    return new command.local.Command(`${name}-exposure`, { triggers }, first); // a placeholder: it runs nothing
+  const isManagedByOthers = runtimeClass.owner === "other" && runtimeClass.name !== "";
+  if ((runtimeClass.owner !== "component" && !isManagedByOthers) || plan.spec.bootstrap)
+    return new command.local.Command(`${name}-exposure`, { triggers }, replacedFirst); // a placeholder: it runs nothing
   const { release } = clusterLimits(plan.spec.timeouts);
   const task = JSON.stringify({
     runtimeClass: runtimeClass.name,
     mark: stackMark(),
     limit: `${release}s`,
     field: plan.kubernetes.external ? "external" : gpuProviderOf(mode).field,
-    ...(theirs ? { theirs } : {}),
+    ...(isManagedByOthers ? { theirs: isManagedByOthers } : {}),
   });
   const limit = outlasting(release).create;
-  const needs = ["talosconfig", "kubeconfig"] as const;
-  const use = { verb: "await-free", task, needs, secrets, limit, triggers, forgets: true };
-  return runProgram(`${name}-exposure`, use, first);
+  const neededCredentials = ["talosconfig", "kubeconfig"] as const;
+  const use = {
+    verb: "await-free",
+    task,
+    neededCredentials,
+    secrets,
+    limit,
+    triggers,
+    forgets: true,
+  };
+  return runProgram(`${name}-exposure`, use, replacedFirst);
 }

@@ -34,54 +34,55 @@ export function makeFleet(
   const machines = plannedMachines(plan);
   const { ahead, rest } = upgradeStages(machines, plan.spec.upgrade);
   /** Machines created so far, by node name. */
-  const made = new Map<string, MadeMachine>();
+  const madeMachines = new Map<string, MadeMachine>();
   // Resources to depend on until machines are complete. A dependency on a component would include all of its resources;
   // the last ones suffice, and keep the number of dependencies small in a large cluster.
   const lastOf = (names: readonly string[]): pulumi.Resource[] =>
-    names.map((one) => made.get(one)!.last);
+    names.map((machineName) => madeMachines.get(machineName)!.last);
   const create = (
     machine: PlannedMachine,
-    among: PlannedMachine[],
-    first: pulumi.Resource,
-    using: { access: Access; bootstraps?: string },
+    stageMachines: PlannedMachine[],
+    dependency: pulumi.Resource,
+    context: { access: Access; bootstraps?: string },
     provider: pulumi.ComponentResourceOptions = {},
   ): MadeMachine => {
-    const before = (plan.after[machine.name] ?? []).filter((earlier) =>
-      among.some((one) => one.name === earlier),
+    const earlierMachines = (plan.after[machine.name] ?? []).filter((earlierName) =>
+      stageMachines.some((stageMachine) => stageMachine.name === earlierName),
     );
-    const it = createMachine(
+    const madeMachine = createMachine(
       `${name}-${machine.name}`,
       machine,
-      { ...using, schematicId: schematics[machine.schematicId] },
+      { ...context, schematicId: schematics[machine.schematicId] },
       pulumi.mergeOptions(opts, {
-        dependsOn: before.length > 0 ? lastOf(before) : first,
+        dependsOn: earlierMachines.length > 0 ? lastOf(earlierMachines) : dependency,
         ...provider,
         ...(plan.spec.away?.includes(machine.name) ? { transformations: [leftAsIs] } : {}),
       }),
     );
-    made.set(machine.name, it);
-    return it;
+    madeMachines.set(machine.name, madeMachine);
+    return madeMachine;
   };
 
   const bootstrapping = plan.spec.bootstrap ? ahead[0] : undefined;
-  const own = bootstrapping && create(bootstrapping, ahead, after, { access, bootstraps: name });
-  const fetched = own?.kubeconfig;
-  const shared = fetched ? withKubeconfig(access, fetched) : access;
-  const provider = fetched && {
+  const bootstrapMachine =
+    bootstrapping && create(bootstrapping, ahead, after, { access, bootstraps: name });
+  const fetchedKubeconfig = bootstrapMachine?.kubeconfig;
+  const sharedAccess = fetchedKubeconfig ? withKubeconfig(access, fetchedKubeconfig) : access;
+  const provider = fetchedKubeconfig && {
     provider: new k8s.Provider(
       `${name}-kubernetes`,
-      { kubeconfig: fetched, clusterIdentifier: name },
+      { kubeconfig: fetchedKubeconfig, clusterIdentifier: name },
       opts,
     ),
   };
   // Loops instead of recursion: the SDK records the call stack with every resource, and a large cluster has thousands.
-  for (const machine of ahead.slice(own ? 1 : 0))
-    create(machine, ahead, after, { access: shared }, provider);
-  const makeRest = (tested: pulumi.Resource): Map<string, pulumi.Resource[]> => {
-    for (const machine of rest) create(machine, rest, tested, { access: shared }, provider);
+  for (const machine of ahead.slice(bootstrapMachine ? 1 : 0))
+    create(machine, ahead, after, { access: sharedAccess }, provider);
+  const makeRest = (gate: pulumi.Resource): Map<string, pulumi.Resource[]> => {
+    for (const machine of rest) create(machine, rest, gate, { access: sharedAccess }, provider);
     return new Map(rest.filter(hasGpus).map((machine) => [machine.name, lastOf([machine.name])]));
   };
-  const kubeconfig = shared.secrets.kubeconfig ?? pulumi.secret("");
+  const kubeconfig = sharedAccess.secrets.kubeconfig ?? pulumi.secret("");
   return {
     stages: {
       ahead: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
@@ -115,14 +116,17 @@ export function makeFleet(
     reports: (
       settled?: (machine: string) => void,
     ): pulumi.Output<Record<string, MachineReport>> => {
-      const all = machines.map((machine) => ({ node: machine.name, ...made.get(machine.name)! }));
-      if (settled) for (const { node, ready } of all) ready.apply(() => settled(node));
+      const allMachines = machines.map((machine) => ({
+        node: machine.name,
+        ...madeMachines.get(machine.name)!,
+      }));
+      if (settled) for (const { node, ready } of allMachines) ready.apply(() => settled(node));
       // One output for all machines: with a thousand machines, many outputs are slow.
-      const seen = pulumi.all(all.map(({ upgraded }) => upgraded.seen));
+      const reportsOfMachines = pulumi.all(allMachines.map(({ upgraded }) => upgraded.report));
       return pulumi
-        .all([seen, pulumi.all(all.map(({ ready }) => ready))])
+        .all([reportsOfMachines, pulumi.all(allMachines.map(({ ready }) => ready))])
         .apply(([reports]) =>
-          Object.fromEntries(reports.map((report, index) => [all[index]!.node, report])),
+          Object.fromEntries(reports.map((report, index) => [allMachines[index]!.node, report])),
         );
     },
   };

@@ -42,21 +42,21 @@ export function preflight(
   const task = pulumi.all(schematics).apply(() => JSON.stringify(taskOf(name, plan)));
   const { bootstrap } = plan.spec;
   const withOmni = plan.machines.some(({ configuration }) => configuration === "omni");
-  const needs: Credential[] = [
+  const neededCredentials: Credential[] = [
     // A stack that bootstraps its cluster creates both credentials itself.
     ...(bootstrap ? [] : (["talosconfig", "kubeconfig"] as const)),
     ...(withOmni ? (["omniEndpoint", "omniServiceAccountKey"] as const) : []),
   ];
   // A changed `reconcileToken` may also reboot a machine.
-  const use = {
+  const programUse = {
     verb: "preflight",
     task,
-    needs,
+    neededCredentials,
     secrets,
     limit: LIMIT,
     reconcileToken: plan.spec.reconcileToken,
   };
-  return runProgram(`${name}-preflight`, use, opts);
+  return runProgram(`${name}-preflight`, programUse, opts);
 }
 
 /**
@@ -68,14 +68,19 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { chart, version, repository } = release;
   const mark = stackMark();
   const machines = plannedMachines(plan);
-  const driven = machines.filter(isDriven);
-  const ofWorkloads = namespacesMade(spec).map((made) => made.namespace);
-  if (kubernetes.leaderWorkerSet) ofWorkloads.push(kubernetes.leaderWorkerSet.namespace);
-  const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
+  const talosMachines = machines.filter(isDriven);
+  const workloadNamespaces = namespacesMade(spec).map(
+    (workloadNamespace) => workloadNamespace.namespace,
+  );
+  if (kubernetes.leaderWorkerSet) workloadNamespaces.push(kubernetes.leaderWorkerSet.namespace);
+  const namespaces =
+    kubernetes.namespaceLabels === undefined
+      ? workloadNamespaces
+      : [namespace, ...workloadNamespaces];
   return {
-    machines: spec.bootstrap ? [] : driven.map(askedOf),
+    machines: spec.bootstrap ? [] : talosMachines.map(askedOf),
     omni: machines.filter((machine) => !isDriven(machine)).map(omniTaskOf),
-    installers: [...new Set(driven.map(({ installerImage }) => installerImage))].sort(),
+    installers: [...new Set(talosMachines.map(({ installerImage }) => installerImage))].sort(),
     ...(kubernetes.external
       ? {}
       : {
@@ -87,8 +92,8 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
           },
         }),
     kubernetes: spec.bootstrap !== true,
-    ...defined({ release: spec.bootstrap ? undefined : releaseOf(driven, plan) }),
-    namespaces: made.sort(),
+    ...defined({ release: spec.bootstrap ? undefined : releaseOf(talosMachines, plan) }),
+    namespaces: namespaces.sort(),
     volumes: plannedVolumes(spec).map(({ resource, ...volume }) => ({
       ...volume,
       owner: `${mark.ours}${name}-${resource}`,

@@ -38,13 +38,15 @@ export function warnOfProvider(
     environment: process.env,
     home: os.homedir(),
   };
-  const tell = (text: string | undefined): void => {
+  const warnIfDifferent = (text: string | undefined): void => {
     const warning = providerWarning(text, ambient);
     if (warning !== undefined) void pulumi.log.warn(warning, component);
   };
   const { isKnown } = kubeconfig as unknown as { isKnown: Promise<boolean> };
   // The default provider cannot know a cluster that the same Pulumi program creates.
-  void isKnown.then((known) => (known ? void kubeconfig.apply(tell) : tell(undefined)));
+  void isKnown.then((isKnownNow) =>
+    isKnownNow ? void kubeconfig.apply(warnIfDifferent) : warnIfDifferent(undefined),
+  );
 }
 
 /**
@@ -56,16 +58,24 @@ export function providerWarning(
   kubeconfig: string | undefined,
   ambient: Ambient,
 ): string | undefined {
-  const [wanted, found] = [
+  const [kubeconfigCluster, providerCluster] = [
     kubeconfig === undefined ? undefined : clusterNamedBy(kubeconfig),
     defaultCluster(ambient),
   ];
-  if (wanted !== undefined && found !== undefined && isSameCluster(wanted, found)) return undefined;
-  const leads = found === undefined ? "no cluster that this program can find" : found.server;
-  const server = wanted?.server ?? "the cluster of kubeconfig";
+  if (
+    kubeconfigCluster !== undefined &&
+    providerCluster !== undefined &&
+    isSameCluster(kubeconfigCluster, providerCluster)
+  )
+    return undefined;
+  const providerText =
+    providerCluster === undefined
+      ? "no cluster that this program can find"
+      : providerCluster.server;
+  const server = kubeconfigCluster?.server ?? "the cluster of kubeconfig";
   return renderFinding({
     field: "providers",
-    problem: `the component's options have no Kubernetes provider, and Pulumi's default provider uses ${leads}`,
+    problem: `the component's options have no Kubernetes provider, and Pulumi's default provider uses ${providerText}`,
     why: `this package drains machines and reads objects in ${server}, but Pulumi would create objects in the cluster of its default provider`,
     remedy:
       'pass a provider with the same kubeconfig: { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) } }',
@@ -73,11 +83,11 @@ export function providerWarning(
 }
 
 /** The kubeconfig from a text that is its content or its path; without a text, from the user's home. */
-function kubeconfigSaid(said: string | undefined, home: string): string {
-  if (said === undefined || said === "")
+function kubeconfigText(value: string | undefined, home: string): string {
+  if (value === undefined || value === "")
     return kubeconfigOfFiles([path.join(home, ".kube", "config")]);
-  const isContent = said.includes("\n") || said.trimStart().startsWith("{");
-  return isContent ? said : kubeconfigOfVariable(said);
+  const isContent = value.includes("\n") || value.trimStart().startsWith("{");
+  return isContent ? value : kubeconfigOfVariable(value);
 }
 
 /**
@@ -85,9 +95,9 @@ function kubeconfigSaid(said: string | undefined, home: string): string {
  * a path, default KUBECONFIG).
  */
 function defaultCluster({ config, environment, home }: Ambient): ReturnType<typeof clusterNamedBy> {
-  const said = config("kubeconfig") || environment["KUBECONFIG"];
+  const kubeconfigValue = config("kubeconfig") || environment["KUBECONFIG"];
   try {
-    return clusterNamedBy(kubeconfigSaid(said, home), config("context"));
+    return clusterNamedBy(kubeconfigText(kubeconfigValue, home), config("context"));
   } catch {
     return undefined;
   }
@@ -98,24 +108,24 @@ function defaultCluster({ config, environment, home }: Ambient): ReturnType<type
  * Factory.
  */
 export function talosProvider(component: pulumi.ComponentResource): string | undefined {
-  const given = component.getProvider("talos:machine/configurationApply:ConfigurationApply");
-  const { __version: own } = (given ?? {}) as { __version?: string };
-  const sdk = versionOfSdk();
-  const version = own ?? sdk;
+  const provider = component.getProvider("talos:machine/configurationApply:ConfigurationApply");
+  const { __version: ownVersion } = (provider ?? {}) as { __version?: string };
+  const sdkVersion = versionOfSdk();
+  const version = ownVersion ?? sdkVersion;
   return version === undefined
     ? undefined
-    : `Talos provider: ${version}${own === undefined ? ", of @pulumiverse/talos" : ""}`;
+    : `Talos provider: ${version}${ownVersion === undefined ? ", of @pulumiverse/talos" : ""}`;
 }
 
 /** Version of the plugin that the provider's SDK needs; each of its resources names it. */
 function versionOfSdk(): string | undefined {
   try {
     const file = createRequire(__filename).resolve("@pulumiverse/talos/package.json");
-    const { version, pulumi: own } = JSON.parse(fs.readFileSync(file, "utf8")) as {
+    const { version, pulumi: pluginInfo } = JSON.parse(fs.readFileSync(file, "utf8")) as {
       version?: string;
       pulumi?: { version?: string };
     };
-    return own?.version ?? version;
+    return pluginInfo?.version ?? version;
   } catch {
     return undefined;
   }

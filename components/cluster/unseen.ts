@@ -11,22 +11,22 @@ import { PATIENCE } from "./preflight";
  * without a change asks nothing. An update never asks.
  *
  * @param kubeconfig the argument of the component.
- * @param why finds the reason why the cluster does not answer; undefined if it answers.
+ * @param reasonOf finds the reason why the cluster does not answer; undefined if it answers.
  */
 export function warnIfUnseen(
   name: string,
   kubeconfig: unknown,
-  why = whyUnseen,
+  reasonOf = whyUnseen,
 ): <T extends pulumi.ResourceOptions>(opts: T) => T {
   if (!pulumi.runtime.isDryRun() || !hooksAreThere("registerResourceHook")) return (opts) => opts;
-  let asked: Promise<void> | undefined;
-  const ask = async (): Promise<void> => {
-    const reason = await why(kubeconfig);
+  let pendingWarning: Promise<void> | undefined;
+  const warnIfUnreachable = async (): Promise<void> => {
+    const reason = await reasonOf(kubeconfig);
     if (reason !== undefined) void pulumi.log.warn(unseen(reason));
   };
   // Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it.
-  const once = AsyncResource.bind(() => (asked ??= ask()));
-  const hook = new pulumi.ResourceHook(`${name}-unseen`, once, { onDryRun: true });
+  const warnOnce = AsyncResource.bind(() => (pendingWarning ??= warnIfUnreachable()));
+  const hook = new pulumi.ResourceHook(`${name}-unseen`, warnOnce, { onDryRun: true });
   const hooks = { beforeCreate: [hook], beforeUpdate: [hook] };
   return <T extends pulumi.ResourceOptions>(opts: T): T =>
     pulumi.mergeOptions(opts, { hooks }) as T;

@@ -18,7 +18,7 @@ export class UpdateSummary {
   private readonly upgrades: Set<string>;
   private readonly hooks: pulumi.ResourceHookBinding | undefined;
   // Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it.
-  private readonly tell = AsyncResource.bind((): void => {
+  private readonly reportProgress = AsyncResource.bind((): void => {
     void pulumi.log.warn(describeProgress(this.progress.standings()));
   });
 
@@ -42,11 +42,11 @@ export class UpdateSummary {
   watching(opts: pulumi.ComponentResourceOptions = {}): pulumi.ComponentResourceOptions {
     const { hooks } = this;
     if (hooks === undefined) return opts;
-    const watch: pulumi.ResourceTransformation = ({ name, props, opts: own }) =>
+    const addHooks: pulumi.ResourceTransformation = ({ name, props, opts: resourceOpts }) =>
       this.machineOf.has(name) || isGate.test(name)
-        ? { props, opts: pulumi.mergeOptions(own, { hooks }) }
+        ? { props, opts: pulumi.mergeOptions(resourceOpts, { hooks }) }
         : undefined;
-    return { ...opts, transformations: [...(opts.transformations ?? []), watch] };
+    return { ...opts, transformations: [...(opts.transformations ?? []), addHooks] };
   }
 
   /** Records that a machine is complete, or had nothing to do; undefined without hooks, as in a preview. */
@@ -62,12 +62,12 @@ export class UpdateSummary {
     const ends = new pulumi.ResourceHook(`${name}-ends`, ({ name: resource }) => {
       const machine = this.machineOf.get(resource);
       if (machine !== undefined) this.progress.ends(machine, resource, this.upgrades.has(resource));
-      if (this.progress.over()) this.tell();
+      if (this.progress.over()) this.reportProgress();
     });
     const fails = new pulumi.ErrorHook(`${name}-fails`, ({ name: resource, errors }) => {
       const cordoned = errors.some((text) => text.includes(STAYS_CORDONED));
       this.progress.fails(this.machineOf.get(resource), cordoned);
-      this.tell();
+      this.reportProgress();
       return false; // no retry: the next update tries again
     });
     return {

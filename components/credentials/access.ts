@@ -2,7 +2,12 @@ import * as pulumi from "@pulumi/pulumi";
 import { refusal } from "../pulumi/checked-arguments";
 import { renderFinding } from "../recipe";
 import { fittingCredential } from "./fitting-credential";
-import { outOfForce, splitCredentials, type Credential, type Credentials } from "./credentials";
+import {
+  expiredCredentials,
+  splitCredentials,
+  type Credential,
+  type Credentials,
+} from "./credentials";
 import { encryptionPatchesOf, machineSecretsOf, talosClientOf } from "./texts";
 
 /** Contents of credentials, each a secret. */
@@ -15,17 +20,17 @@ export type Access = ReturnType<typeof accessOf>;
  * A cluster's credentials, and the values that its machines derive from them. Each value is created once for all
  * machines, because a Pulumi output costs more than the computation in it. A missing credential is an empty text.
  */
-export function accessOf(given: Credentials) {
-  const texts = Object.entries(splitCredentials(given).given) as [
+export function accessOf(credentials: Credentials) {
+  const texts = Object.entries(splitCredentials(credentials).credentials) as [
     Credential,
     pulumi.Input<string>,
   ][];
   const secrets: Secrets = Object.fromEntries(
     texts.map(([name, text]) => [
       name,
-      fitting(
+      fittingText(
         name,
-        pulumi.output(text).apply((known) => inForce(name, known)),
+        pulumi.output(text).apply((value) => unlessExpired(name, value)),
       ),
     ]),
   );
@@ -53,7 +58,7 @@ export function accessOf(given: Credentials) {
 /** A copy of an access with another kubeconfig. */
 export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>): Access => ({
   ...access,
-  secrets: { ...access.secrets, kubeconfig: fitting("kubeconfig", kubeconfig) },
+  secrets: { ...access.secrets, kubeconfig: fittingText("kubeconfig", kubeconfig) },
 });
 
 /**
@@ -62,27 +67,27 @@ export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>
  *
  * @throws RunError if the certificate is not valid now: Pulumi prints a RunError without a stack trace.
  */
-export function inForce(name: Credential, text: string): string {
-  const [late] = outOfForce({ [name]: text }, new Date());
-  if (late === undefined) return text;
-  throw refusal(renderFinding(late));
+export function unlessExpired(name: Credential, text: string): string {
+  const [expired] = expiredCredentials({ [name]: text }, new Date());
+  if (expired === undefined) return text;
+  throw refusal(renderFinding(expired));
 }
 
 /** A secret in the form that fits the machine program's environment. */
-const fitting = (name: Credential, text: pulumi.Input<string>): pulumi.Output<string> =>
-  pulumi.secret(text).apply((known) => fittingCredential(name, known));
+const fittingText = (name: Credential, text: pulumi.Input<string>): pulumi.Output<string> =>
+  pulumi.secret(text).apply((value) => fittingCredential(name, value));
 
 function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+  let memory: { value: T } | undefined;
+  return () => (memory ??= { value: make() }).value;
 }
 
 /** Creates a value for each key, once. */
 function onceEach<T>(): (key: string, make: () => T) => T {
-  const made = new Map<string, { value: T }>();
+  const memory = new Map<string, { value: T }>();
   return (key, make) => {
-    const known = made.get(key) ?? { value: make() };
-    made.set(key, known);
-    return known.value;
+    const existing = memory.get(key) ?? { value: make() };
+    memory.set(key, existing);
+    return existing.value;
   };
 }

@@ -54,7 +54,7 @@ interface Owners {
   omni: boolean;
 }
 
-interface Described {
+interface CredentialRule {
   /**
    * Environment variable with the path of its file; for Omni's credentials, with the content. The machine program
    * receives the content in `TALOS_GPU_` and this name.
@@ -69,11 +69,11 @@ interface Described {
   why: string;
 }
 
-const anything: Rule = () => undefined;
+const anyValue: Rule = () => undefined;
 const always = (): boolean => true;
 
 /** The texts about each credential. */
-export const credentials: Readonly<Record<Credential, Described>> = {
+export const credentials: Readonly<Record<Credential, CredentialRule>> = {
   talosconfig: {
     variable: "TALOSCONFIG",
     rule: ({ owned }) => (owned ? credentialTexts.clientTalosconfig : credentialTexts.talosconfig),
@@ -104,7 +104,7 @@ export const credentials: Readonly<Record<Credential, Described>> = {
   },
   omniServiceAccountKey: {
     variable: "OMNI_SERVICE_ACCOUNT_KEY",
-    rule: () => anything,
+    rule: () => anyValue,
     needed: ({ omni }) => omni,
     variableWillDo: always,
     why: "Omni would refuse access to itself and to the machines",
@@ -124,20 +124,32 @@ type Unread = { [name in Credential]?: unknown };
  */
 export function splitCredentials<T extends Unread>(
   args: T,
-): { given: Credentials; said: Omit<T, Credential> } {
-  const { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey, ...said } =
-    args;
-  const all = { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey };
-  const given = Object.fromEntries(
-    Object.entries(all).filter(([, value]) => value !== undefined && value !== null),
+): { credentials: Credentials; otherArgs: Omit<T, Credential> } {
+  const {
+    talosconfig,
+    kubeconfig,
+    machineSecrets,
+    omniEndpoint,
+    omniServiceAccountKey,
+    ...otherArgs
+  } = args;
+  const allCredentials = {
+    talosconfig,
+    kubeconfig,
+    machineSecrets,
+    omniEndpoint,
+    omniServiceAccountKey,
+  };
+  const stated = Object.fromEntries(
+    Object.entries(allCredentials).filter(([, value]) => value !== undefined && value !== null),
   );
-  return { given, said };
+  return { credentials: stated, otherArgs };
 }
 
 /** Findings about the texts of credentials, if they are known. */
-export const textFindings = (given: Credentials, owners: Owners): Finding[] =>
+export const textFindings = (stated: Credentials, owners: Owners): Finding[] =>
   credentialNames.flatMap((name) =>
-    inputFindings(name, given[name], credentials[name].rule(owners), false),
+    inputFindings(name, stated[name], credentials[name].rule(owners), false),
   );
 
 /**
@@ -153,14 +165,14 @@ export function credentialFindings(
   environment: NodeJS.ProcessEnv,
   now = new Date(),
 ): Finding[] {
-  const { given } = splitCredentials(args);
-  const has = (owner: string): boolean =>
+  const { credentials: stated } = splitCredentials(args);
+  const hasOwner = (owner: string): boolean =>
     Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === owner);
-  const owners = { owned: has("owned"), omni: has("omni") };
+  const owners = { owned: hasOwner("owned"), omni: hasOwner("omni") };
   const missing = credentialNames
     .filter((name) => {
       const { needed, variable, variableWillDo } = credentials[name];
-      if (given[name] !== undefined || !needed(owners)) return false;
+      if (stated[name] !== undefined || !needed(owners)) return false;
       // A stack that bootstraps its cluster creates the other credentials itself.
       return (
         !(spec?.bootstrap && !isOmnis(name)) && !(variableWillDo(owners) && environment[variable])
@@ -176,20 +188,20 @@ export function credentialFindings(
     });
   // Omni's variable contains the address itself, not a path.
   const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } =
-    given;
+    stated;
   // Credentials in the environment belong to an existing cluster, and not to a cluster that this stack has yet to
   // bootstrap.
-  const isThere = spec !== undefined && !spec.bootstrap;
-  const named = isThere
-    ? namedByVariables(given, owners, environment)
+  const hasCluster = spec !== undefined && !spec.bootstrap;
+  const namedTexts = hasCluster
+    ? namedByVariables(stated, owners, environment)
     : { texts: {}, findings: [] };
-  const all = defined({ ...named.texts, ...given, omniEndpoint });
+  const allTexts = defined({ ...namedTexts.texts, ...stated, omniEndpoint });
   return [
-    ...(spec?.bootstrap ? beforeTheirCluster(given) : []),
+    ...(spec?.bootstrap ? bootstrapFindings(stated) : []),
     ...missing,
-    ...named.findings,
-    ...textFindings(all, owners),
-    ...outOfForce(all, now),
+    ...namedTexts.findings,
+    ...textFindings(allTexts, owners),
+    ...expiredCredentials(allTexts, now),
   ];
 }
 
@@ -197,22 +209,27 @@ export function credentialFindings(
  * Texts of the credentials that environment variables name instead of the arguments, and findings about their files.
  */
 function namedByVariables(
-  given: Credentials,
+  stated: Credentials,
   owners: Owners,
   environment: NodeJS.ProcessEnv,
 ): { texts: Credentials; findings: Finding[] } {
   const names: NamedCredential[] = ["talosconfig", "kubeconfig"];
-  const all: { texts: Credentials; findings: Finding[] } = { texts: {}, findings: [] };
+  const result: { texts: Credentials; findings: Finding[] } = { texts: {}, findings: [] };
   for (const name of names) {
     const { variable, variableWillDo } = credentials[name];
     const value = environment[variable];
-    if (given[name] !== undefined || !variableWillDo(owners) || value === undefined || value === "")
+    if (
+      stated[name] !== undefined ||
+      !variableWillDo(owners) ||
+      value === undefined ||
+      value === ""
+    )
       continue;
     try {
-      all.texts[name] = readNamedByVariable(name, value);
+      result.texts[name] = readNamedByVariable(name, value);
     } catch (error) {
       const { message } = error as Error;
-      all.findings.push(
+      result.findings.push(
         finding(name, {
           problem: `a file in ${variable} cannot be read (${message})`,
           why: credentials[name].why,
@@ -221,14 +238,14 @@ function namedByVariables(
       );
     }
   }
-  return all;
+  return result;
 }
 
 /**
  * Findings about client certificates that are not valid now. An update would refuse them before its first change, so
  * the preview refuses them as well.
  */
-export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Finding[] {
+export function expiredCredentials({ talosconfig, kubeconfig }: Unread, now: Date): Finding[] {
   const textOf = (value: unknown): string | undefined =>
     typeof value === "string" ? value : undefined;
   return certificateFindings(textOf(talosconfig), textOf(kubeconfig), now).map((problem) => ({
@@ -241,12 +258,12 @@ export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Find
  * Findings about credentials that do not fit a stack that bootstraps its cluster: a kubeconfig, which belongs to
  * another cluster, or only one of talosconfig and machineSecrets. Both may come from a backup of the cluster.
  */
-function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
-  const [given, missing] =
+function bootstrapFindings({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
+  const [setCredential, missing] =
     machineSecrets === undefined
       ? ["talosconfig", "machineSecrets"]
       : ["machineSecrets", "talosconfig"];
-  const isHalf = (talosconfig === undefined) !== (machineSecrets === undefined);
+  const hasOnlyOne = (talosconfig === undefined) !== (machineSecrets === undefined);
   return [
     ...(kubeconfig === undefined
       ? []
@@ -258,10 +275,10 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
               "remove the kubeconfig (the stack fetches that of the new cluster), or remove bootstrap",
           }),
         ]),
-    ...(isHalf
+    ...(hasOnlyOne
       ? [
           finding(missing, {
-            problem: `is not set, but ${given} is`,
+            problem: `is not set, but ${setCredential} is`,
             why: "the CA in machineSecrets signs the client certificate in talosconfig, so both are needed",
             remedy: "set both. If you set neither, the stack creates both",
           }),
@@ -270,8 +287,8 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
   ];
 }
 
-const finding = (field: string, fault: FindingText): Finding => ({
+const finding = (field: string, text: FindingText): Finding => ({
   check: "credentials",
   field,
-  ...fault,
+  ...text,
 });

@@ -45,11 +45,17 @@ function usedOfTalosconfig(config: Record<string, unknown>): object {
 }
 
 function usedOfKubeconfig(config: Record<string, unknown>): object {
-  const named = (list: unknown, name: unknown) =>
-    listOf(list).filter((one) => isMapping(one) && one["name"] === name);
-  const contexts = named(config["contexts"], config["current-context"]);
+  const entriesNamed = (list: unknown, name: unknown) =>
+    listOf(list).filter((entry) => isMapping(entry) && entry["name"] === name);
+  const contexts = entriesNamed(config["contexts"], config["current-context"]);
   const [context] = contexts;
-  const used = isMapping(context) && isMapping(context["context"]) ? context["context"] : {};
-  const clusters = named(config["clusters"], used["cluster"]);
-  return { ...config, contexts, clusters, users: named(config["users"], used["user"]) };
+  const contextContent =
+    isMapping(context) && isMapping(context["context"]) ? context["context"] : {};
+  const clusters = entriesNamed(config["clusters"], contextContent["cluster"]);
+  return {
+    ...config,
+    contexts,
+    clusters,
+    users: entriesNamed(config["users"], contextContent["user"]),
+  };
 }

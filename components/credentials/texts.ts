@@ -123,9 +123,9 @@ export function talosClientOf(text: string): TalosClient {
 function currentOf<T>({ context, contexts }: { context: string; contexts: Record<string, T> }): T {
   if (Object.hasOwn(contexts, context)) return contexts[context]!;
   const names = Object.keys(contexts);
-  const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+  const contextsText = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
   throw new UselessCredential("talosconfig", {
-    problem: `its current context ${JSON.stringify(context)} is not among its contexts: ${has}`,
+    problem: `its current context ${JSON.stringify(context)} is not among its contexts: ${contextsText}`,
     why: "without a valid context, talosctl has no credentials",
     remedy: "set the current context with `talosctl config context`",
   });
@@ -154,17 +154,17 @@ export const endpointFor = (address: string, endpoints: readonly string[]): stri
 class UselessCredential extends Error {
   constructor(
     field: string,
-    readonly fault: FindingText,
+    readonly finding: FindingText,
   ) {
-    super(renderFinding({ field, ...fault }));
+    super(renderFinding({ field, ...finding }));
   }
 }
 
-function useless(field: string, problem: string, source: string): UselessCredential {
-  const what = field === "kubeconfig" ? "the cluster" : "the machines";
+function uselessCredential(field: string, problem: string, source: string): UselessCredential {
+  const whatIsUnreachable = field === "kubeconfig" ? "the cluster" : "the machines";
   return new UselessCredential(field, {
     problem,
-    why: `without it the package cannot reach ${what}`,
+    why: `without it the package cannot reach ${whatIsUnreachable}`,
     remedy: `pass the content of the file that ${source} writes, not its path`,
   });
 }
@@ -179,15 +179,15 @@ function read<T extends z.ZodType>(
   try {
     value = boundedYaml(text);
   } catch {
-    throw useless(field, "it is not YAML", source); // the parser's message quotes the text
+    throw uselessCredential(field, "it is not YAML", source); // the parser's message quotes the text
   }
-  if (!isMapping(value)) throw useless(field, "it is not a YAML mapping", source);
+  if (!isMapping(value)) throw uselessCredential(field, "it is not a YAML mapping", source);
   const parsed = type.safeParse(value);
   if (parsed.success) return parsed.data;
   const missing = parsed.error.issues
     .map((issue) => issue.path.join(".") || "everything")
     .join(", ");
-  throw useless(field, `missing or of the wrong type: ${missing}`, source);
+  throw uselessCredential(field, `missing or of the wrong type: ${missing}`, source);
 }
 
 /** A rule from a function that reads a credential: the text breaks the rule if the function throws. */
@@ -197,7 +197,7 @@ function ruleBy(read: (text: string) => unknown): Rule {
       read(text);
       return undefined;
     } catch (error) {
-      if (error instanceof UselessCredential) return error.fault;
+      if (error instanceof UselessCredential) return error.finding;
       throw error;
     }
   };

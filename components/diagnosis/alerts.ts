@@ -1,5 +1,5 @@
 import type { Plan } from "../recipe/types";
-import said from "./alerts.json";
+import alertTable from "./alerts.json";
 import { cardCauses, xids } from "./known/cards";
 
 /** A rule of Prometheus (prometheus.io/docs, alerting rules). */
@@ -12,7 +12,13 @@ interface AlertRule {
 }
 
 /** A rule by the metric that it watches; its texts do not name the card. */
-type Watched = { of: string; for?: string; severity: string; summary: string; description: string };
+type WatchedMetric = {
+  metric: string;
+  for?: string;
+  severity: string;
+  summary: string;
+  description: string;
+};
 
 /** Alerts about the driver's error codes, each with the cause that `doctor` names for these codes. */
 const alerts: Record<
@@ -29,14 +35,21 @@ const alerts: Record<
  * The exporter shows only the last error code, until it restarts, e.g. at a reboot (dcgm-exporter#500). A program's
  * code may follow that of a card, so each code counts for a quarter of an hour.
  */
-const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, Watched] => {
-  const of = `max_over_time({__name__=~"DCGM_FI_DEV_XID_ERRORS?",err_code=~"${xids[which as keyof typeof alerts].join("|")}"}[15m])`;
-  const { symptom, cause: why, remedy } = cardCauses[cause];
-  return [
-    alert,
-    { of, severity: "critical", summary: symptom, description: `${why}. What to do: ${remedy}` },
-  ];
-});
+const xidRules = Object.entries(alerts).map(
+  ([xidGroup, [alert, cause]]): [string, WatchedMetric] => {
+    const metricOfGroup = `max_over_time({__name__=~"DCGM_FI_DEV_XID_ERRORS?",err_code=~"${xids[xidGroup as keyof typeof alerts].join("|")}"}[15m])`;
+    const { symptom, cause: why, remedy } = cardCauses[cause];
+    return [
+      alert,
+      {
+        metric: metricOfGroup,
+        severity: "critical",
+        summary: symptom,
+        description: `${why}. What to do: ${remedy}`,
+      },
+    ];
+  },
+);
 
 /**
  * Alert rules of Prometheus about the cards: their Xids, memory and clocks, and the number of cards in each machine. A
@@ -44,10 +57,10 @@ const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, 
  * `Hostname`, from 4.8.3 on `hostname` (dcgm-exporter#655); each rule accepts both.
  */
 export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">): AlertRule[] {
-  const ofCards = [...xidRules, ...Object.entries<Watched>(said.rules)].map(
+  const cardRules = [...xidRules, ...Object.entries<WatchedMetric>(alertTable.rules)].map(
     ([alert, rule]): AlertRule => ({
       alert,
-      expr: `max by (Hostname, hostname, gpu, UUID, modelName) (${rule.of}) > 0`,
+      expr: `max by (Hostname, hostname, gpu, UUID, modelName) (${rule.metric}) > 0`,
       ...(rule.for === undefined ? {} : { for: rule.for }),
       labels: { severity: rule.severity },
       annotations: {
@@ -59,12 +72,12 @@ export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">):
   const missing = machines
     .filter(({ gpuCount }) => gpuCount > 0)
     .map(({ name, gpuCount }): AlertRule => {
-      const labelled = (label: string): string =>
+      const seriesWithLabel = (label: string): string =>
         `{__name__=~"DCGM_FI_DEV_GPU_TEMP(_CELSIUS)?",${label}="${name}"}`;
-      const seen = `count(count by (UUID) (${labelled("Hostname")} or ${labelled("hostname")}))`;
+      const seenCards = `count(count by (UUID) (${seriesWithLabel("Hostname")} or ${seriesWithLabel("hostname")}))`;
       return {
         alert: "NvidiaCardMissing",
-        expr: `${spec.machines[name]?.mayBeAway ? seen : `(${seen} or vector(0))`} < ${gpuCount}`,
+        expr: `${spec.machines[name]?.mayBeAway ? seenCards : `(${seenCards} or vector(0))`} < ${gpuCount}`,
         for: "15m",
         labels: { severity: "critical", node: name },
         annotations: {
@@ -74,5 +87,5 @@ export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">):
         },
       };
     });
-  return [...ofCards, ...missing];
+  return [...cardRules, ...missing];
 }

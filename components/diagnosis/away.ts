@@ -15,25 +15,25 @@ export function withoutAway(
   const { machines = [], nodes } = seen;
   const isReady = (name: string): boolean =>
     nodes?.find((node) => node.name === name)?.ready === true;
-  const answered = (name: string): boolean =>
+  const hasAnswered = (name: string): boolean =>
     machines.find((machine) => machine.name === name)?.talosVersion !== undefined;
   const away = plan.machines
     .map(({ name }) => name)
     .filter((name) => plan.spec.machines[name]?.mayBeAway === true && nodes !== undefined)
-    .filter((name) => !isReady(name) && !answered(name));
+    .filter((name) => !isReady(name) && !hasAnswered(name));
   if (away.length === 0) return { plan, seen, away };
-  const there = ({ name }: { name: string }): boolean => !away.includes(name);
-  const still = away.filter((name) => nodes!.some((node) => node.name === name)).length;
+  const isPresent = ({ name }: { name: string }): boolean => !away.includes(name);
+  const awayNodesLeft = away.filter((name) => nodes!.some((node) => node.name === name)).length;
   return {
-    plan: { ...plan, machines: plan.machines.filter(there) },
+    plan: { ...plan, machines: plan.machines.filter(isPresent) },
     seen: {
       ...seen,
-      machines: machines.filter(there),
-      nodes: nodes!.filter(there),
+      machines: machines.filter(isPresent),
+      nodes: nodes!.filter(isPresent),
       ...defined({
         daemonSets: seen.daemonSets?.map((set) => ({
           ...set,
-          desired: Math.max(set.ready, set.desired - still),
+          desired: Math.max(set.ready, set.desired - awayNodesLeft),
         })),
         pods: seen.pods?.filter(({ node }) => node === undefined || !away.includes(node)),
       }),

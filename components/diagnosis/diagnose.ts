@@ -20,35 +20,41 @@ export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
  */
 export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const system = systemOf(seen, plan);
-  const lacks = fixes
+  const missingFixes = fixes
     .map((fix) => ({ fix, evidence: fix.sign(seen, system) }))
     .filter(({ evidence }) => evidence.length > 0);
-  const evidenceOf = (which: (fix: Fix) => boolean): Evidence[] =>
-    lacks.filter(({ fix }) => which(fix)).flatMap(({ evidence }) => evidence);
-  const below = evidenceOf(({ isUnderneath }) => isUnderneath === true);
-  const others = causeIds.map((fix): Diagnosis => {
+  const evidenceOf = (select: (fix: Fix) => boolean): Evidence[] =>
+    missingFixes.filter(({ fix }) => select(fix)).flatMap(({ evidence }) => evidence);
+  const evidenceUnderneath = evidenceOf(({ isUnderneath }) => isUnderneath === true);
+  const otherDiagnoses = causeIds.map((fix): Diagnosis => {
     const { symptom, cause, remedy, texts, signs } = causes[fix];
-    const evidence = notFrom(below, [...(signs?.(seen) ?? []), ...matching(seen, texts)]);
+    const evidence = independentEvidence(evidenceUnderneath, [
+      ...(signs?.(seen) ?? []),
+      ...matching(seen, texts),
+    ]);
     return { fix, symptom, cause, remedy, evidence };
   });
-  const ofFixes = lacks.map(({ fix, evidence }): Diagnosis => {
-    const reasons = evidenceOf((other) => hides(other, fix));
+  const fixDiagnoses = missingFixes.map(({ fix, evidence }): Diagnosis => {
+    const reasons = evidenceOf((otherFix) => hides(otherFix, fix));
     const { id, symptom, cause } = fix;
     return {
       fix: id,
       symptom,
       cause,
       remedy: remedyOf(fix, plan),
-      evidence: notFrom(reasons, evidence),
+      evidence: independentEvidence(reasons, evidence),
     };
   });
-  return [...ofFixes, ...others].filter(({ evidence }) => evidence.length > 0);
+  return [...fixDiagnoses, ...otherDiagnoses].filter(({ evidence }) => evidence.length > 0);
 }
 
 /** Observations that do not follow from others, as lines: the first five. */
-function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): string[] {
-  const own = evidence.filter((one) => !followsFrom(one, reasons));
-  return own.map(lineOf).slice(0, 5);
+function independentEvidence(
+  reasons: readonly Evidence[],
+  evidence: readonly Evidence[],
+): string[] {
+  const independent = evidence.filter((item) => !followsFrom(item, reasons));
+  return independent.map(lineOf).slice(0, 5);
 }
 
 /** Whether the signs of a fix appear only because another fix is missing. */

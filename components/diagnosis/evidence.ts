@@ -11,9 +11,10 @@ export const lineOf = (evidence: Evidence): string =>
   typeof evidence === "string" ? evidence : evidence.line;
 
 /** Whether an observation can be a consequence of the cause of other evidence. */
-export const followsFrom = (seen: Evidence, others: readonly Evidence[]): boolean =>
-  others.some(
-    (other) => typeof seen === "string" || typeof other === "string" || seen.node === other.node,
+export const followsFrom = (evidence: Evidence, reasons: readonly Evidence[]): boolean =>
+  reasons.some(
+    (reason) =>
+      typeof evidence === "string" || typeof reason === "string" || evidence.node === reason.node,
   );
 
 /** Matching lines of messages, each with the name of its subject; with a namespace, only messages of that namespace. */

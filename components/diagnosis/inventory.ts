@@ -29,14 +29,16 @@ function cardsOf(
   node?: ObservedNode,
   machine?: ObservedMachine,
 ): string[] {
-  const told = (node?.cards ?? []).map(({ product }) => findCard(product)?.model ?? product);
-  const byId = (machine?.cardIds ?? []).flatMap((id) => findCard(id)?.model ?? []);
-  const names = [told, byId, planned ?? []].find((list) => list.length > 0) ?? [];
-  const counted = [...new Set(names)].map((model) => ({
+  const labelledModels = (node?.cards ?? []).map(
+    ({ product }) => findCard(product)?.model ?? product,
+  );
+  const modelsById = (machine?.cardIds ?? []).flatMap((id) => findCard(id)?.model ?? []);
+  const names = [labelledModels, modelsById, planned ?? []].find((list) => list.length > 0) ?? [];
+  const modelCounts = [...new Set(names)].map((model) => ({
     model,
-    count: byId.filter((one) => one === model).length,
+    count: modelsById.filter((modelOfId) => modelOfId === model).length,
   }));
-  return counted.map(({ model, count }) => (count > 1 ? `${count} × ${model}` : model));
+  return modelCounts.map(({ model, count }) => (count > 1 ? `${count} × ${model}` : model));
 }
 
 const unitsOf = ({ allocatable = {} }: Partial<ObservedNode> = {}): string[] =>

@@ -17,7 +17,7 @@ export interface Observations {
   jobs?: ObservedJob[];
   nodes?: ObservedNode[];
   /** The cluster's RuntimeClasses; undefined if not observed. */
-  runtimeClasses?: Kept<typeof observedRuntimeClass, "name">[];
+  runtimeClasses?: Observed<typeof observedRuntimeClass, "name">[];
   namespaces?: ReturnType<typeof observedNamespace>[];
   /** Helm's releases, each in its newest revision. */
   releases?: ObservedRelease[];
@@ -27,11 +27,11 @@ export interface Observations {
 }
 
 /** An observed object. Only its known properties are required. */
-type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType<Of>> = Pick<
-  ReturnType<Of>,
-  Known
-> & {
-  [Key in Exclude<keyof ReturnType<Of>, Known>]?: Exclude<ReturnType<Of>[Key], undefined>;
+type Observed<
+  Make extends (...given: any[]) => object,
+  Required extends keyof ReturnType<Make>,
+> = Pick<ReturnType<Make>, Required> & {
+  [Key in Exclude<keyof ReturnType<Make>, Required>]?: Exclude<ReturnType<Make>[Key], undefined>;
 };
 
 const named = ({ namespace = "", name = "" }: k8s.V1ObjectMeta = {}) => ({ namespace, name });
@@ -40,16 +40,16 @@ const named = ({ namespace = "", name = "" }: k8s.V1ObjectMeta = {}) => ({ names
 export type Heard = ReadonlyMap<string, string>;
 
 /** A pod with its containers. */
-export type ObservedPod = Kept<typeof observedPod, "namespace" | "name" | "phase">;
+export type ObservedPod = Observed<typeof observedPod, "namespace" | "name" | "phase">;
 
-/** @param heard what the logs of its containers say. */
-export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard) {
+/** @param logs what the logs of its containers say. */
+export function observedPod({ metadata, spec, status }: k8s.V1Pod, logs: Heard) {
   const { namespace, name } = named(metadata);
-  const container = (one: k8s.V1ContainerStatus): ObservedContainer =>
-    observedContainer(one, heard.get(`${namespace}/${name}/${one.name}`));
+  const container = (containerStatus: k8s.V1ContainerStatus): ObservedContainer =>
+    observedContainer(containerStatus, logs.get(`${namespace}/${name}/${containerStatus.name}`));
   const owner = metadata?.ownerReferences?.find(({ controller }) => controller);
   const containers = spec?.containers ?? [];
-  const env = containers.flatMap((each) => each.env ?? []);
+  const env = containers.flatMap((candidate) => candidate.env ?? []);
   return {
     namespace,
     name,
@@ -77,7 +77,7 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
       /** Name of its RuntimeClass. */
       runtimeClass: spec?.runtimeClassName,
       /** `NVIDIA_VISIBLE_DEVICES` in a container's environment, if the pod sets it. */
-      visibleDevices: env.find((one) => one.name === "NVIDIA_VISIBLE_DEVICES")?.value,
+      visibleDevices: env.find((variable) => variable.name === "NVIDIA_VISIBLE_DEVICES")?.value,
     }),
   };
 }
@@ -93,34 +93,35 @@ function requestsOf(containers: readonly k8s.V1Container[]): Record<string, numb
 }
 
 /** A container's state. */
-export type ObservedContainer = Kept<typeof observedContainer, "name" | "state">;
+export type ObservedContainer = Observed<typeof observedContainer, "name" | "state">;
 
 function observedContainer(
   { name, state, ready, lastState }: k8s.V1ContainerStatus,
   log: string | undefined,
 ) {
   const { waiting, running, terminated } = state ?? {};
-  const why = waiting ?? (terminated && { ...terminated, message: terminated.message ?? log });
-  const last = lastState?.terminated;
+  const stateDetails =
+    waiting ?? (terminated && { ...terminated, message: terminated.message ?? log });
+  const lastTermination = lastState?.terminated;
   return {
     name,
     ready,
     state: running ? "running" : terminated ? "terminated" : "waiting",
     ...defined({
       /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
-      reason: why?.reason,
-      message: why?.message,
+      reason: stateDetails?.reason,
+      message: stateDetails?.message,
       /** Message of its last exit; absent for a container that now runs well. */
-      lastMessage: ready ? undefined : last && (last.message ?? log),
+      lastMessage: ready ? undefined : lastTermination && (lastTermination.message ?? log),
       exitCode: terminated?.exitCode,
       /** End of the log of a running container, in case the container runs but has no effect. */
-      log: ready || (running && !last) ? log : undefined,
+      log: ready || (running && !lastTermination) ? log : undefined,
     }),
   };
 }
 
 /** A DaemonSet, with the reason if it creates no pods. */
-export type ObservedDaemonSet = Kept<
+export type ObservedDaemonSet = Observed<
   typeof observedDaemonSet,
   "namespace" | "name" | "desired" | "ready"
 >;
@@ -139,7 +140,7 @@ export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) =
 });
 
 /** A Deployment, with the number of its ready pods. */
-export type ObservedDeployment = Kept<typeof observedDeployment, "namespace" | "name">;
+export type ObservedDeployment = Observed<typeof observedDeployment, "namespace" | "name">;
 
 /** Recorded fields of a Deployment, like those of a DaemonSet. */
 export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment) => ({
@@ -197,17 +198,17 @@ export function observedReleases(
 }
 
 /** A Job, with its result. */
-export type ObservedJob = Kept<typeof observedJob, "namespace" | "name">;
+export type ObservedJob = Observed<typeof observedJob, "namespace" | "name">;
 
 /** Recorded fields of a Job. */
 export function observedJob({ metadata, spec, status }: k8s.V1Job) {
-  const made = metadata?.creationTimestamp; // a text in a listed Job
+  const creationTime = metadata?.creationTimestamp; // a text in a listed Job
   return {
     ...named(metadata),
     succeeded: status?.succeeded ?? 0,
     ...defined({
       /** Creation time, RFC 3339. */
-      created: made && new Date(made).toISOString(),
+      created: creationTime && new Date(creationTime).toISOString(),
       /** Why the gate gave up a smoke test: the pods that use all units. */
       untested: spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined,
     }),
@@ -215,7 +216,7 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
 }
 
 /** A node in Kubernetes. */
-export type ObservedNode = Kept<typeof observedNode, "name" | "labels">;
+export type ObservedNode = Observed<typeof observedNode, "name" | "labels">;
 
 /** @param published devices that drivers publish for all nodes; undefined if they could not be observed. */
 export function observedNode(
@@ -304,7 +305,7 @@ export interface ObservedMachine {
 }
 
 /** An event of Kubernetes. */
-export type ObservedEvent = Kept<typeof observedEvent, "object" | "message">;
+export type ObservedEvent = Observed<typeof observedEvent, "object" | "message">;
 
 /** Recorded fields of an event. */
 export const observedEvent = ({
@@ -329,13 +330,13 @@ export interface Message {
 
 /** Every message of the observations, from every source. */
 export function messagesOf(seen: Observations): Message[] {
-  const own = (pod: ObservedPod): Message[] =>
+  const messagesOfPod = (pod: ObservedPod): Message[] =>
     [
       pod.message,
-      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [
-        c.message,
-        c.lastMessage,
-        c.log,
+      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((candidate) => [
+        candidate.message,
+        candidate.lastMessage,
+        candidate.log,
       ]),
     ]
       .filter((text) => text !== undefined)
@@ -348,7 +349,7 @@ export function messagesOf(seen: Observations): Message[] {
   const nodeOf = ({ object, namespace }: ObservedEvent): string | undefined =>
     seen.pods?.find((pod) => object === `Pod/${pod.name}` && pod.namespace === namespace)?.node;
   return [
-    ...(seen.pods ?? []).flatMap(own),
+    ...(seen.pods ?? []).flatMap(messagesOfPod),
     ...(seen.events ?? []).map((event) => ({
       about: event.object,
       ...defined({ namespace: event.namespace, node: nodeOf(event) }),

@@ -12,20 +12,20 @@ export function ownersRemedy(
 ): string | undefined {
   if (!kubernetes.external) return undefined;
   const { release, by } = kubernetes;
-  const [marked] = [...daemonSets, ...deployments].flatMap(({ namespace, keeper }) =>
+  const [markedKeeper] = [...daemonSets, ...deployments].flatMap(({ namespace, keeper }) =>
     namespace === release.namespace &&
     keeper !== undefined &&
     /nvidia|nvdp|gpu|dra/.test(keeper.name)
       ? [keeper]
       : [],
   );
-  const keeper = marked ?? saidBy(by, release);
+  const keeper = markedKeeper ?? keeperOfStack(by, release);
   if (keeper === undefined)
     return "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
   return `${keeperWords(keeper)} installs it, and \`pulumi up\` does not: ${restoreCommand(keeper)}`;
 }
 
-function saidBy(
+function keeperOfStack(
   by: string | undefined,
   { name, namespace }: Plan["kubernetes"]["release"],
 ): Keeper | undefined {

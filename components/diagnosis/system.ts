@@ -25,7 +25,7 @@ export interface System {
 
 /** The system of a plan; without a plan, the observed system. */
 export const systemOf = (seen: Observations, plan?: Plan): System =>
-  plan === undefined ? seenSystem(seen) : plannedSystem(plan);
+  plan === undefined ? observedSystem(seen) : plannedSystem(plan);
 
 function plannedSystem(plan: Plan): System {
   const { mode, release, runtimeClass, nodeSelector } = plan.kubernetes;
@@ -50,12 +50,12 @@ function plannedSystem(plan: Plan): System {
  * `extensions.talos.dev/<name>=<version>`, and reports its release in the node's OS image, `Talos (v1.12.6)`. Source:
  * talos, internal/app/machined/pkg/controllers/k8s/node_label_spec.go.
  */
-function seenSystem(seen: Observations): System {
+function observedSystem(seen: Observations): System {
   const gpuNodes = (seen.nodes ?? []).filter(hasDriverExtension);
   const version = (gpuNodes.length > 0 ? gpuNodes : (seen.nodes ?? []))
     .map(talosVersionOf)
     .find(Boolean);
-  const release = releaseSeen(seen);
+  const release = observedRelease(seen);
   return {
     ...(version === undefined ? {} : { era: eraOf(version) }),
     ...release,
@@ -109,7 +109,7 @@ export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): stri
  * named after its release and chart. NVIDIA's manifest without Helm gives its DaemonSet the same name as the operator's
  * (k8s-device-plugin, deployments/static).
  */
-function releaseSeen(seen: Observations): { mode?: GpuProviderName; namespace?: string } {
+function observedRelease(seen: Observations): { mode?: GpuProviderName; namespace?: string } {
   const objects = [...(seen.daemonSets ?? []), ...(seen.deployments ?? []), ...(seen.pods ?? [])];
   const operator = objects.find(({ name }) => /gpu-operator|nvidia-operator-validator/.test(name));
   if (operator) return { mode: "operator", namespace: operator.namespace };

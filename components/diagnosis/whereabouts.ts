@@ -6,21 +6,21 @@ import type { Observations } from "./observations";
  * Namespace in which the GPU provider was observed: that of the operator's own objects, else of the DaemonSet with a
  * pod on each machine. Undefined if none of these objects exists.
  */
-export function namespaceSeen(mode: GpuProviderName, seen: Observations): string | undefined {
+export function observedNamespaceOf(mode: GpuProviderName, seen: Observations): string | undefined {
   const objects = [...(seen.deployments ?? []), ...(seen.daemonSets ?? []), ...(seen.pods ?? [])];
-  const isOfIt = (name: string): boolean => {
+  const isOfProvider = (name: string): boolean => {
     if (mode === "operator") return /gpu-operator|nvidia-operator-validator/.test(name);
     return (
       gpuProviderOf(mode).offers.pods.test(name) && (mode === "dra" || /nvidia|nvdp/.test(name))
     );
   };
-  return objects.find(({ name }) => isOfIt(name))?.namespace;
+  return objects.find(({ name }) => isOfProvider(name))?.namespace;
 }
 
 /** The plan with the observed namespace of the release, if the stack does not name it. */
 export function withWhereabouts(plan: Plan, seen: Observations): Plan {
   const { assumesNamespace, mode, release } = plan.kubernetes;
-  const namespace = assumesNamespace ? namespaceSeen(mode, seen) : undefined;
+  const namespace = assumesNamespace ? observedNamespaceOf(mode, seen) : undefined;
   if (namespace === undefined) return plan;
   return { ...plan, kubernetes: { ...plan.kubernetes, release: { ...release, namespace } } };
 }

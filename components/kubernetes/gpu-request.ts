@@ -6,9 +6,9 @@ import type { ClaimSpec } from "../recipe/spec/index";
 import { labels } from "./pods";
 
 /** Cards that a pod requests. */
-export interface AskedGpus {
+export interface GpuNeed {
   /** Extended resource, or DeviceClass of a claim. */
-  of: pulumi.Input<string>;
+  resourceOrClass: pulumi.Input<string>;
   /** Default 1. */
   gpus?: number | undefined;
   /** Claim with which the pod requests them. Default: the pod requests an extended resource. */
@@ -34,7 +34,7 @@ export interface GpuRequest {
 export function gpuRequest(
   name: string,
   owner: string,
-  { of, gpus = 1, claim, namespace }: AskedGpus,
+  { resourceOrClass: of, gpus = 1, claim, namespace }: GpuNeed,
   opts: pulumi.CustomResourceOptions,
 ): GpuRequest {
   if (claim === undefined)
@@ -42,12 +42,12 @@ export function gpuRequest(
       pod: {},
       resources: { limits: pulumi.output(of).apply((resource) => ({ [resource]: String(gpus) })) },
     };
-  const asks = (named: k8s.types.input.core.v1.PodResourceClaim): GpuRequest => ({
-    pod: { resourceClaims: [named] },
+  const requestOf = (podClaim: k8s.types.input.core.v1.PodResourceClaim): GpuRequest => ({
+    pod: { resourceClaims: [podClaim] },
     resources: { claims: [{ name: "gpus" }] },
   });
-  const own = ownClaim(claim);
-  if (own !== undefined) return asks({ name: "gpus", ...own });
+  const namedClaim = ownClaim(claim);
+  if (namedClaim !== undefined) return requestOf({ name: "gpus", ...namedClaim });
   const selectors = selectorsOf(claim).map((expression) => ({ cel: { expression } }));
   const exactly = {
     deviceClassName: of,
@@ -66,5 +66,5 @@ export function gpuRequest(
     },
     opts,
   );
-  return asks({ name: "gpus", resourceClaimTemplateName: template.metadata.name });
+  return requestOf({ name: "gpus", resourceClaimTemplateName: template.metadata.name });
 }

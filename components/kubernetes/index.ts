@@ -5,7 +5,7 @@ import { smokeTestNames } from "../recipe/cluster/smoke-test-names";
 import type { KubernetesRecipe, MachineRecipe, Plan } from "../recipe/types";
 import type { Secrets } from "../credentials/access";
 import { gpuMonitoring } from "./monitoring";
-import { keeps, ownedName } from "./pods";
+import { keepOnDelete, ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
 import { reconciling } from "./reconcile";
 import { gpuRelease } from "./release";
@@ -67,20 +67,23 @@ export function gpuStack(
   const limits = clusterLimits(plan.spec.timeouts);
   const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
 
-  const preparing = reconcile.step("prepared");
-  const namespace = gpuNamespace(name, recipe, preparing.with({ ...opts, dependsOn: ahead }));
+  const prepareStep = reconcile.step("prepared");
+  const namespace = gpuNamespace(name, recipe, prepareStep.with({ ...opts, dependsOn: ahead }));
   const inNamespace = {
     ...opts,
     dependsOn: namespace ?? ahead,
     ...(exposure && { replaceWith: [exposure] }),
   };
-  const prepares = preparing.with(inNamespace);
+  const preparedOpts = prepareStep.with(inNamespace);
   const prepared = [
-    runtimeClass(name, recipe, prepares),
-    ...validationMarkers(name, recipe, prepares),
+    runtimeClass(name, recipe, preparedOpts),
+    ...validationMarkers(name, recipe, preparedOpts),
   ].filter((resource) => resource !== undefined);
-  const back = preparing.putBack(opts);
-  const after = { ...keeps(recipe), dependsOn: [...prepared, ...(back ? [back] : [])] };
+  const putBackResource = prepareStep.putBack(opts);
+  const afterPrepared = {
+    ...keepOnDelete(recipe),
+    dependsOn: [...prepared, ...(putBackResource ? [putBackResource] : [])],
+  };
   // Its owner manages an external release; the gate waits for its GPUs.
   const release = recipe.external
     ? undefined
@@ -88,34 +91,44 @@ export function gpuStack(
         name,
         recipe.release,
         limits.release,
-        pulumi.mergeOptions(inNamespace, after),
+        pulumi.mergeOptions(inNamespace, afterPrepared),
         reconcile.token,
       );
-  const released = release
+  const afterRelease = release
     ? { ...opts, dependsOn: release }
-    : pulumi.mergeOptions({ ...opts, dependsOn: namespace ?? ahead }, after);
-  const late = reconcile.step("released");
-  const early = rest ? reconcile.step("first") : late;
-  gpuMonitoring(name, plan, early.with(released));
+    : pulumi.mergeOptions({ ...opts, dependsOn: namespace ?? ahead }, afterPrepared);
+  const releaseStep = reconcile.step("released");
+  const firstStep = rest ? reconcile.step("first") : releaseStep;
+  gpuMonitoring(name, plan, firstStep.with(afterRelease));
   if (gpuMachines.length === 0) {
-    late.putBack(released);
+    releaseStep.putBack(afterRelease);
     return { powerLimits: [], tests: undefined };
   }
-  const priority = testPriority(name, early.with(released)).metadata.name;
-  const asked = testRequest(name, recipe, early.with(released));
+  const priority = testPriority(name, firstStep.with(afterRelease)).metadata.name;
+  const testGpuRequest = testRequest(name, recipe, firstStep.with(afterRelease));
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
-  const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job => {
+  const createTest = (
+    machine: MachineRecipe,
+    testOpts: pulumi.CustomResourceOptions,
+  ): k8s.batch.v1.Job => {
     // The test of a machine that is away does not change either.
     const options = plan.spec.away?.includes(machine.name)
-      ? { ...after, ignoreChanges: ["*"] }
-      : after;
+      ? { ...testOpts, ignoreChanges: ["*"] }
+      : testOpts;
     const resource = ownedName(name, names.get(machine.name)!);
-    return smokeTest(resource, recipe, machine, limits.gate, { priority, asked }, options);
+    return smokeTest(
+      resource,
+      recipe,
+      machine,
+      limits.gate,
+      { priority, asked: testGpuRequest },
+      options,
+    );
   };
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
-    const putBack = (mustPass ? early : late).putBack(released);
+    const putBack = (mustPass ? firstStep : releaseStep).putBack(afterRelease);
     const { token: reconcileToken } = reconcile;
-    const what = {
+    const gateArgs = {
       recipe,
       machines,
       smokeTests,
@@ -125,31 +138,39 @@ export function gpuStack(
       putBack,
       reconcileToken,
     };
-    return testsPassed(mustPass ? `${name}-first` : name, what, opts);
+    return testsPassed(mustPass ? `${name}-first` : name, gateArgs, opts);
   };
-  const first = rest
+  const firstMachines = rest
     ? gpuMachines.filter(({ name: machine }) => plan.spec.upgrade?.first?.includes(machine))
     : gpuMachines;
-  const made = new Map(first.map((machine) => [machine.name, test(machine, early.with(released))]));
-  const others = rest?.(gateOf(first, [...made.values()], true)) ?? new Map<string, never>();
+  const firstTests = new Map(
+    firstMachines.map((machine) => [
+      machine.name,
+      createTest(machine, firstStep.with(afterRelease)),
+    ]),
+  );
+  const waitedFor =
+    rest?.(gateOf(firstMachines, [...firstTests.values()], true)) ?? new Map<string, never>();
   const smokeTests = gpuMachines.map((machine) => {
-    const ready = others.get(machine.name);
-    const after =
-      ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready });
-    return made.get(machine.name) ?? test(machine, late.with(after));
+    const predecessors = waitedFor.get(machine.name);
+    const testOpts =
+      predecessors === undefined
+        ? afterRelease
+        : pulumi.mergeOptions(afterRelease, { dependsOn: predecessors });
+    return firstTests.get(machine.name) ?? createTest(machine, releaseStep.with(testOpts));
   });
   // Its pods become ready only on machines with a driver.
-  const everywhere = rest
-    ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() })
-    : released;
-  const within = { customTimeouts: { create: `${limits.gate}s`, update: `${limits.gate}s` } };
-  const limited = powerLimits(
+  const afterAllMachines = rest
+    ? pulumi.mergeOptions(afterRelease, { dependsOn: [...waitedFor.values()].flat() })
+    : afterRelease;
+  const timeouts = { customTimeouts: { create: `${limits.gate}s`, update: `${limits.gate}s` } };
+  const powerLimitResources = powerLimits(
     name,
     recipe,
     gpuMachines,
-    late.with(pulumi.mergeOptions(everywhere, within)),
+    releaseStep.with(pulumi.mergeOptions(afterAllMachines, timeouts)),
   );
-  return { powerLimits: limited, tests: gateOf(gpuMachines, smokeTests, false) };
+  return { powerLimits: powerLimitResources, tests: gateOf(gpuMachines, smokeTests, false) };
 }
 
 /**
@@ -169,7 +190,7 @@ function gpuNamespace(
   return new k8s.core.v1.Namespace(
     `${name}-namespace`,
     { metadata: { name: recipe.namespace, labels: recipe.namespaceLabels } },
-    { ...opts, ...keeps(recipe) },
+    { ...opts, ...keepOnDelete(recipe) },
   );
 }
 
@@ -188,7 +209,7 @@ function runtimeClass(
   return new k8s.node.v1.RuntimeClass(
     `${name}-runtime-class`,
     { metadata: { name: recipe.runtimeClass.name }, handler: recipe.runtimeClass.handler },
-    { ...opts, ...keeps(recipe) },
+    { ...opts, ...keepOnDelete(recipe) },
   );
 }
 

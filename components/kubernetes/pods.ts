@@ -50,7 +50,7 @@ export const restricted = {
 };
 
 /** Whether objects stay in the cluster when they leave the stack, because another owner takes them over. */
-export const keeps = ({
+export const keepOnDelete = ({
   handBack,
 }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
   handBack ? { retainOnDelete: true } : {};
@@ -177,16 +177,16 @@ const reference = /(?<!\$)\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g;
  * kubelet expands only earlier ones in `$(NAME)` (kubernetes, third_party/forked/golang/expansion).
  */
 export function envList(env: Record<string, string> = {}): { name: string; value: string }[] {
-  const left = new Map(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const remaining = new Map(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));
   const list: { name: string; value: string }[] = [];
-  const add = (name: string): void => {
-    const value = left.get(name);
+  const addVariable = (name: string): void => {
+    const value = remaining.get(name);
     if (value === undefined) return;
-    left.delete(name);
-    for (const [, other] of value.matchAll(reference)) add(other ?? "");
+    remaining.delete(name);
+    for (const [, referenced] of value.matchAll(reference)) addVariable(referenced ?? "");
     list.push({ name, value });
   };
-  for (const name of [...left.keys()]) add(name);
+  for (const name of [...remaining.keys()]) addVariable(name);
   return list;
 }
 

@@ -8,7 +8,7 @@ import { administrator, allCardsFor, classOf, daemonSet, kubernetesName } from "
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
 
 /** Seconds between two checks of the cards. */
-const every = 1800;
+const checkSeconds = 1800;
 
 /**
  * Script that sets the limit of every card. It sets the limit again after a reboot or a reload of the driver, which
@@ -33,7 +33,7 @@ while true; do
     echo "card $card: limit $WATTS W, draws $draw W, utilisation $busy %"
   done <<< "$cards"
   touch /tmp/limited
-  sleep ${every} & wait $!
+  sleep ${checkSeconds} & wait $!
 done
 `.trim();
 

@@ -37,15 +37,24 @@ class Step {
   /** Options that add an object to the step. Their transformation runs after those that change the object. */
   with(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
     if (this.token === undefined) return opts;
-    const note: pulumi.ResourceTransformation = ({ type, resource, props, opts: own }) => {
+    const recordObject: pulumi.ResourceTransformation = ({
+      type,
+      resource,
+      props,
+      opts: ownOpts,
+    }) => {
       // For an object that Pulumi leaves unchanged, such as the test of a machine that is away, the inputs differ from
       // the object.
-      if ((own as pulumi.CustomResourceOptions).ignoreChanges?.includes("*")) return undefined;
-      if (!isRead(own) && /^kubernetes:/.test(type) && !/^kubernetes:helm\.sh|Patch$/.test(type))
+      if ((ownOpts as pulumi.CustomResourceOptions).ignoreChanges?.includes("*")) return undefined;
+      if (
+        !isRead(ownOpts) &&
+        /^kubernetes:/.test(type) &&
+        !/^kubernetes:helm\.sh|Patch$/.test(type)
+      )
         this.objects.push({ resource, inputs: props });
       return undefined;
     };
-    return { ...opts, transformations: [...(opts.transformations ?? []), note] };
+    return { ...opts, transformations: [...(opts.transformations ?? []), recordObject] };
   }
 
   /** Restores the objects that were created with the step's options so far; undefined if there are none. */
@@ -54,23 +63,27 @@ class Step {
     const objects = this.objects.map(({ resource, inputs }) => {
       // Only the resource knows a name that Pulumi generates.
       const { metadata } = resource as unknown as { metadata: pulumi.Output<Record<string, any>> };
-      return pulumi.all([inputs, metadata]).apply(([planned, made]) => withName(planned, made));
+      return pulumi
+        .all([inputs, metadata])
+        .apply(([plannedInputs, createdMetadata]) => withName(plannedInputs, createdMetadata));
     });
     const task = pulumi
       .all(objects)
-      .apply((all) => JSON.stringify({ manager: MANAGER, objects: all } satisfies PutBackTask));
+      .apply((planned) =>
+        JSON.stringify({ manager: MANAGER, objects: planned } satisfies PutBackTask),
+      );
     const { secrets, token: reconcileToken } = this;
-    const needs = ["kubeconfig"] as const;
-    const use = {
+    const neededCredentials = ["kubeconfig"] as const;
+    const programUse = {
       verb: "put-back",
       task,
-      needs,
+      neededCredentials,
       secrets,
       limit: LIMIT,
       reconcileToken,
       forgets: true,
     };
-    return runProgram(this.name, use, {
+    return runProgram(this.name, programUse, {
       ...(parent && { parent }),
       ...(dependsOn && { dependsOn }),
     });
@@ -85,12 +98,15 @@ const autonamed = "pulumi.com/autonamed";
 
 function withName(
   inputs: Record<string, any>,
-  made: Record<string, any> | undefined,
+  createdMetadata: Record<string, any> | undefined,
 ): PutBackTask["objects"][number] {
   const { metadata = {}, ...object } = inputs;
-  const named =
+  const nameFields =
     metadata.name === undefined
-      ? { name: made?.["name"], annotations: { ...metadata.annotations, [autonamed]: "true" } }
+      ? {
+          name: createdMetadata?.["name"],
+          annotations: { ...metadata.annotations, [autonamed]: "true" },
+        }
       : {};
-  return { ...object, metadata: { ...metadata, ...named } } as PutBackTask["objects"][number];
+  return { ...object, metadata: { ...metadata, ...nameFields } } as PutBackTask["objects"][number];
 }

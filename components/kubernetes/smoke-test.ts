@@ -33,11 +33,16 @@ export function testPriority(
 /** A claim of one card, for the tests of all machines; undefined if the tests request an extended resource. */
 export const testRequest = (
   name: string,
-  { resourceName: of, namespace }: KubernetesRecipe,
+  { resourceName: resourceOrClass, namespace }: KubernetesRecipe,
   opts: pulumi.CustomResourceOptions,
 ): GpuRequest | undefined =>
-  isDeviceClass(of)
-    ? gpuRequest(`${name}-smoke-test`, "gpu-smoke-test", { of, claim: {}, namespace }, opts)
+  isDeviceClass(resourceOrClass)
+    ? gpuRequest(
+        `${name}-smoke-test`,
+        "gpu-smoke-test",
+        { resourceOrClass, claim: {}, namespace },
+        opts,
+      )
     : undefined;
 
 /**
@@ -60,12 +65,12 @@ export function smokeTest(
   limit: number,
   {
     priority: priorityClassName,
-    asked,
+    asked: testRequestOfGpu,
   }: { priority: pulumi.Input<string>; asked?: GpuRequest | undefined },
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
-  const tested = whatIsTested(recipe, machine);
-  const hash = shortHash(JSON.stringify(tested), 8);
+  const testedParts = whatIsTested(recipe, machine);
+  const hash = shortHash(JSON.stringify(testedParts), 8);
   return new k8s.batch.v1.Job(
     name,
     {
@@ -89,7 +94,7 @@ export function smokeTest(
         activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
         template: {
           metadata: { labels: labels("gpu-smoke-test"), annotations: { "talos-gpu/tests": hash } },
-          spec: { ...testPod(recipe, machine, asked), priorityClassName },
+          spec: { ...testPod(recipe, machine, testRequestOfGpu), priorityClassName },
         },
       },
     },
@@ -131,7 +136,7 @@ type Container = k8s.types.input.core.v1.Container;
 function testPod(
   recipe: KubernetesRecipe,
   machine: MachineRecipe,
-  asked: GpuRequest | undefined,
+  request: GpuRequest | undefined,
 ): k8s.types.input.core.v1.PodSpec {
   const mig = splitOf(recipe, machine);
   const runtimeClassName = askingClass(recipe);
@@ -140,11 +145,11 @@ function testPod(
     securityContext: unprivileged,
     // CUDA's output is then in the pod's status, where `doctor` reads it even after the log is gone.
     terminationMessagePolicy: "FallbackToLogsOnError",
-    resources: asked?.resources ?? { limits: { [resourceOf(recipe, machine)]: "1" } },
+    resources: request?.resources ?? { limits: { [resourceOf(recipe, machine)]: "1" } },
   };
   return {
     ...(runtimeClassName === "" ? {} : { runtimeClassName }),
-    ...asked?.pod,
+    ...request?.pod,
     // Talos sets the host name label to the node's name.
     nodeSelector: { "kubernetes.io/hostname": machine.name, ...(mig ? split : {}) },
     tolerations: podTolerations(recipe.tolerations),

@@ -52,10 +52,10 @@ export function testsPassed(
   }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
-  const made = smokeTests.map(({ metadata }) =>
+  const createdJobs = smokeTests.map(({ metadata }) =>
     pulumi.output({ job: metadata.name, uid: metadata.uid }),
   );
-  const task = pulumi.all(made).apply((jobs) =>
+  const task = pulumi.all(createdJobs).apply((jobs) =>
     JSON.stringify({
       namespace: recipe.namespace,
       tests: jobs.map((job, index) => {
@@ -77,20 +77,20 @@ export function testsPassed(
       ...(mustPass ? { mustPass } : {}),
     } satisfies Omit<GateTask, "pollSeconds">),
   );
-  const needs = ["kubeconfig"] as const;
-  const use = {
+  const neededCredentials = ["kubeconfig"] as const;
+  const programUse = {
     verb: "gate",
     task,
-    needs,
+    neededCredentials,
     secrets,
     limit: outlasting(limit).create,
     reconcileToken,
     forgets: true,
   };
   const dependsOn = [...smokeTests, ...(putBack ? [putBack] : [])];
-  const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn });
-  untested(gate).apply((found) => {
-    for (const [machine, why] of Object.entries(found)) {
+  const gate = runProgram(`${name}-gate`, programUse, { ...(parent && { parent }), dependsOn });
+  untested(gate).apply((untestedMachines) => {
+    for (const [machine, why] of Object.entries(untestedMachines)) {
       const effect =
         "its cards were not tested, because a smoke test never evicts pods; the next change of the machine or of the GPU provider tests them again";
       void pulumi.log.warn(`machines.${machine}: ${why}; ${effect}`, gate);

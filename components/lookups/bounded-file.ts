@@ -52,7 +52,7 @@ export function beginningOf(file: string): { text: string; isWhole: boolean } {
     const stat = fs.fstatSync(descriptor);
     if (!stat.isFile()) throw new Error(notPlain);
     // Some file systems report the size 0 for files with content.
-    const bytes = atMost(
+    const bytes = readUpTo(
       descriptor,
       Math.min(stat.size > 0 ? stat.size + 1 : Infinity, largestFile + 1),
     );
@@ -77,30 +77,34 @@ export const reasonOf = (error: unknown): string =>
  */
 export function projectRootOf(folder: string): string {
   const start = path.resolve(folder);
-  return above(start, ".git") ?? above(start, "Pulumi.yaml") ?? start;
+  return folderAbove(start, ".git") ?? folderAbove(start, "Pulumi.yaml") ?? start;
 }
 
 /** The nearest folder, from this one up, that has an entry of that name. */
-function above(folder: string, name: string): string | undefined {
+function folderAbove(folder: string, name: string): string | undefined {
   if (fs.existsSync(path.join(folder, name))) return folder;
   const parent = path.dirname(folder);
-  return parent === folder ? undefined : above(parent, name);
+  return parent === folder ? undefined : folderAbove(parent, name);
 }
 
 /** Whether a path is a folder or lies in it. Compares only the paths. */
 export function isBelow(root: string, file: string): boolean {
-  const way = path.relative(path.resolve(root), path.resolve(file));
-  return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+  const relativePath = path.relative(path.resolve(root), path.resolve(file));
+  return (
+    relativePath !== ".." &&
+    !relativePath.startsWith(`..${path.sep}`) &&
+    !path.isAbsolute(relativePath)
+  );
 }
 
 /** Content of a file, up to `most` bytes. */
-function atMost(descriptor: number, most: number): Buffer {
-  const bytes = Buffer.allocUnsafe(most);
+function readUpTo(descriptor: number, maxBytes: number): Buffer {
+  const bytes = Buffer.allocUnsafe(maxBytes);
   let read = 0;
-  while (read < most) {
-    const more = fs.readSync(descriptor, bytes, read, most - read, null);
-    if (more === 0) break;
-    read += more;
+  while (read < maxBytes) {
+    const count = fs.readSync(descriptor, bytes, read, maxBytes - read, null);
+    if (count === 0) break;
+    read += count;
   }
   return bytes.subarray(0, read);
 }

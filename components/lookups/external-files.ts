@@ -22,8 +22,8 @@ export function withExternal(
   const { files, kind } = external;
   if (!Array.isArray(files)) return {};
   const unread: string[] = [];
-  const named = files.filter((file) => typeof file === "string");
-  const texts = named.flatMap((name) => {
+  const fileNames = files.filter((file) => typeof file === "string");
+  const texts = fileNames.flatMap((name) => {
     try {
       return [{ name, text: readText(path.resolve(folder, name)) }];
     } catch (error) {
@@ -31,7 +31,7 @@ export function withExternal(
       return [];
     }
   });
-  const knownKind = Object.values(ExternalKind).find((one) => one === kind);
+  const knownKind = Object.values(ExternalKind).find((candidate) => candidate === kind);
   const read = texts.length === 0 ? {} : readExternal(texts, knownKind);
   return {
     external: {

@@ -15,26 +15,29 @@ const [port, patience] = [50_000, 3_000];
 export async function withAway(
   { away, bootstrap, kubeconfig, ...stack }: AskedStack,
   open?: Open,
-  answers: (address: string) => Promise<boolean> = takesConnection,
+  isReachable: (address: string) => Promise<boolean> = takesConnection,
   environment?: NodeJS.ProcessEnv,
 ): Promise<{ away?: string[] }> {
   if (away !== undefined || bootstrap === true) return {};
-  const able = machinesOf(stack);
-  if (able.length === 0) return {};
+  const machinesThatMayBeAway = machinesOf(stack);
+  if (machinesThatMayBeAway.length === 0) return {};
   const nodeOf = (name: string) => ({ apiVersion: "v1", kind: "Node", name });
   const ready = await askCluster(
     kubeconfig,
-    (objects) => Promise.all(able.map(async ([name]) => readyOf(await objects.read(nodeOf(name))))),
+    (objects) =>
+      Promise.all(
+        machinesThatMayBeAway.map(async ([name]) => readyOf(await objects.read(nodeOf(name)))),
+      ),
     open,
     environment,
   );
   if (ready === undefined) return {};
-  const missed = await Promise.all(
-    able.map(async ([name, { address }], index) =>
-      ready[index] || (await answers(address)) ? [] : [name],
+  const awayNames = await Promise.all(
+    machinesThatMayBeAway.map(async ([name, { address }], index) =>
+      ready[index] || (await isReachable(address)) ? [] : [name],
     ),
   );
-  return missed.flat().length === 0 ? {} : { away: missed.flat().sort() };
+  return awayNames.flat().length === 0 ? {} : { away: awayNames.flat().sort() };
 }
 
 /** Machines with `mayBeAway`; empty for a malformed stack, which a check refuses. */
@@ -55,9 +58,9 @@ const readyOf = (node: Awaited<ReturnType<ReturnType<Open>["read"]>>): boolean =
 const takesConnection = (host: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = net.connect({ host, port, timeout: patience });
-    const end = (is: boolean) => (): void => {
+    const end = (isConnected: boolean) => (): void => {
       socket.destroy();
-      resolve(is);
+      resolve(isConnected);
     };
     socket.once("connect", end(true)).once("timeout", end(false)).once("error", end(false));
   });

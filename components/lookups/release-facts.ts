@@ -31,11 +31,11 @@ const mostReleases = 16;
 export async function askFactory(
   stack: AskedStack,
   environment: NodeJS.ProcessEnv = process.env,
-  waits: Patience = patience,
+  patienceOfCall: Patience = patience,
 ): Promise<Facts> {
   const { talosVersion, factoryUrl, releaseFacts, otherReleaseFacts } = stack;
   const statedReleases = new Set([releaseFacts, ...listOf(otherReleaseFacts)].map(releaseOf));
-  const wanted = releasesOf(stack).filter(
+  const newerReleases = releasesOf(stack).filter(
     (name) => releaseInTables(name) === "newer" && !statedReleases.has(name),
   );
   const factory = factoryAt(
@@ -43,17 +43,17 @@ export async function askFactory(
     environment,
   );
   const answers = await Promise.all(
-    wanted.slice(0, mostReleases).map((name) => factsOf(name, factory, waits)),
+    newerReleases.slice(0, mostReleases).map((name) => factsOf(name, factory, patienceOfCall)),
   );
-  const own =
+  const factsOfStack =
     releaseFacts === undefined
       ? answers.find((facts) => facts.talosVersion === talosVersion)
       : undefined;
-  const others = answers.filter((facts) => facts !== own);
-  const said = listOf(otherReleaseFacts) as ReleaseFactsSpec[];
+  const otherFacts = answers.filter((facts) => facts !== factsOfStack);
+  const statedFacts = listOf(otherReleaseFacts) as ReleaseFactsSpec[];
   return filled({
-    releaseFacts: own,
-    otherReleaseFacts: others.length === 0 ? [] : [...said, ...others],
+    releaseFacts: factsOfStack,
+    otherReleaseFacts: otherFacts.length === 0 ? [] : [...statedFacts, ...otherFacts],
   });
 }
 
@@ -76,19 +76,19 @@ async function factsOf(
   { timeout, pauses }: Patience,
 ): Promise<ReleaseFactsSpec> {
   const url = `${factory}/version/${talosVersion}/extensions/official`;
-  let silent = "";
+  let silenceText = "";
   for (const pause of [0, ...pauses]) {
     if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(timeout) });
       if (response.status === 404) return { talosVersion, missing: true };
       if (response.ok) return { talosVersion, ...readExtensions(await response.json()) };
-      silent = `it answers ${response.status}`;
+      silenceText = `it answers ${response.status}`;
     } catch (error) {
-      silent = reasonOf(error);
+      silenceText = reasonOf(error);
     }
   }
-  return { talosVersion, silent };
+  return { talosVersion, silent: silenceText };
 }
 
 function reasonOf(error: unknown): string {

@@ -20,16 +20,25 @@ export async function withClassThere(
   )
     return {};
   const key = { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", name: "nvidia" };
-  const found = await askCluster(kubeconfig, (objects) => objects.read(key), open, environment);
-  if (found?.object === undefined || found.owner !== undefined || found.object.handler !== "nvidia")
+  const runtimeClass = await askCluster(
+    kubeconfig,
+    (objects) => objects.read(key),
+    open,
+    environment,
+  );
+  if (
+    runtimeClass?.object === undefined ||
+    runtimeClass.owner !== undefined ||
+    runtimeClass.object.handler !== "nvidia"
+  )
     return {};
-  const { ownerReferences = [], managedFields = [] } = found.object.metadata ?? {};
+  const { ownerReferences = [], managedFields = [] } = runtimeClass.object.metadata ?? {};
   // The operator's class is deleted with the operator. A class from Pulumi may come from an older release of this
   // package that set no mark.
-  const others = managedFields.every(
+  const isManagedByOthers = managedFields.every(
     ({ manager = "" }) => manager !== MANAGER && !manager.startsWith("pulumi"),
   );
-  return ownerReferences.length === 0 && others
+  return ownerReferences.length === 0 && isManagedByOthers
     ? { devicePlugin: { ...devicePlugin, makeRuntimeClass: false } }
     : {};
 }

@@ -39,7 +39,7 @@ export function bootstrapCluster(
   };
   const once = {
     customTimeouts: { create: LIMIT },
-    dependsOn: configured.by,
+    dependsOn: configured.resource,
     ignoreChanges: ["node", "endpoint", "clientConfiguration"],
   };
   const bootstrapped = new talos.machine.Bootstrap(
@@ -66,10 +66,10 @@ export function bootstrapCluster(
 export function clusterCredentials(
   name: string,
   { spec, machines }: Plan,
-  given: Credentials,
+  credentials: Credentials,
   opts: pulumi.CustomResourceOptions,
 ): Credentials {
-  if (!spec.bootstrap || given.machineSecrets !== undefined) return given;
+  if (!spec.bootstrap || credentials.machineSecrets !== undefined) return credentials;
   const endpoints = machines
     .filter(({ role }) => role === "controlplane")
     .map(({ address }) => address);
@@ -84,7 +84,7 @@ export function clusterCredentials(
     { ...opts, ignoreChanges: ["talosVersion"] },
   );
   return {
-    ...given,
+    ...credentials,
     machineSecrets: secrets.machineSecrets.apply(bundleOf),
     talosconfig: secrets.clientConfiguration.apply((client) =>
       talosconfigOf(clusterName, client, endpoints),

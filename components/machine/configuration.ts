@@ -16,7 +16,7 @@ export interface Configured {
   /** Hash of the configuration or patches; known at preview. */
   hash: pulumi.Input<string>;
   /** Resource that sends it. */
-  by: pulumi.Resource;
+  resource: pulumi.Resource;
 }
 
 type Configuring = (
@@ -31,26 +31,27 @@ type Configuring = (
  * Omni decides when it takes effect.
  */
 export const configureMachine: Configuring = (name, machine, access, opts) =>
-  ({ owned: own, adopted: adopt, omni: giveToOmni })[machine.configuration](
-    name,
-    machine,
-    access,
-    opts,
-  );
+  ({ owned: configureOwned, adopted: configureAdopted, omni: configureOmni })[
+    machine.configuration
+  ](name, machine, access, opts);
 
 /**
  * Configures an owned machine: this stack has the whole configuration. Exactly one `ConfigurationApply` per machine,
  * because a second one would overwrite the first.
  */
-const own: Configuring = (name, machine, access, opts) => {
+const configureOwned: Configuring = (name, machine, access, opts) => {
   const { address, role, installs, patches, reconcileToken } = machine;
   const client = access.client();
-  const said = { ...required(machine), machineType: role, talosVersion: machine.contract };
+  const generatorInputs = {
+    ...required(machine),
+    machineType: role,
+    talosVersion: machine.contract,
+  };
   // Machines with the same arguments share one configuration: its generation needs nothing about a single machine.
-  const configuration = access.generated(JSON.stringify(said), () => {
+  const configuration = access.generated(JSON.stringify(generatorInputs), () => {
     const generated = talos.machine.getConfigurationOutput(
       {
-        ...said,
+        ...generatorInputs,
         machineSecrets: access.clusterSecrets(),
         // These patches are secret, so they are not among the patches below, which a preview shows.
         ...(role === "controlplane" ? { configPatches: access.encryptionPatches() } : {}),
@@ -88,7 +89,7 @@ const own: Configuring = (name, machine, access, opts) => {
   // The hash need not be secret: the configuration contains keys, so its hash cannot be guessed.
   return {
     hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))),
-    by: applied,
+    resource: applied,
   };
 };
 
@@ -107,38 +108,41 @@ function notedOn(patches: string[], reconcileToken: string | undefined): string[
  * Configures an adopted machine, whose configuration has another owner: the program merges the stack's patches into it,
  * and removes them on delete.
  */
-const adopt: Configuring = (
+const configureAdopted: Configuring = (
   name,
   { name: machine, address, patches, reconcileToken },
   { secrets },
   opts,
 ) => {
   const task = JSON.stringify({ machine, address, patches } satisfies AdoptTask);
-  const needs = ["talosconfig"] as const;
-  const use = {
+  const neededCredentials = ["talosconfig"] as const;
+  const programUse = {
     verb: "adopt",
     deleteVerb: "release",
     task,
-    needs,
+    neededCredentials,
     secrets,
     limit: LIMIT,
     reconcileToken,
   };
-  return { hash: hashOf(patches), by: runProgram(name, use, opts) };
+  return { hash: hashOf(patches), resource: runProgram(name, programUse, opts) };
 };
 
 /**
  * Configures an Omni machine: the program writes the machine's patches and extensions into Omni, and removes them on
  * delete.
  */
-const giveToOmni: Configuring = (name, machine, { secrets }, opts) => {
+const configureOmni: Configuring = (name, machine, { secrets }, opts) => {
   const omniTask = omniTaskOf(machine);
-  const needs = ["omniEndpoint", "omniServiceAccountKey"] as const;
+  const neededCredentials = ["omniEndpoint", "omniServiceAccountKey"] as const;
   const { reconcileToken } = machine;
   const task = JSON.stringify(omniTask);
   const verbs = { verb: "omni-apply", deleteVerb: "omni-release", forgets: true };
-  const use = { ...verbs, task, needs, secrets, limit: LIMIT, reconcileToken };
-  return { hash: hashOf([JSON.stringify(omniTask.resources)]), by: runProgram(name, use, opts) };
+  const programUse = { ...verbs, task, neededCredentials, secrets, limit: LIMIT, reconcileToken };
+  return {
+    hash: hashOf([JSON.stringify(omniTask.resources)]),
+    resource: runProgram(name, programUse, opts),
+  };
 };
 
 /** Task with the resources that a machine needs in Omni. */

@@ -4,7 +4,7 @@ import { type Access, withKubeconfig } from "../credentials/access";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
-import { foretell, type Foretelling } from "./foretell";
+import { hookPrediction, type Foretelling as Prediction } from "./foretell";
 import { labelNode } from "./node";
 import { registerSchematic } from "./schematic";
 import { type Upgraded, upgradeMachine } from "./upgrade";
@@ -51,20 +51,20 @@ export function createMachine(
   inputs: MachineInputs,
   opts: pulumi.ComponentResourceOptions,
 ): MadeMachine {
-  const foretelling = foretell(name, machine, (): pulumi.Resource => component, opts);
-  const component = new MachineComponent(name, foretelling);
-  const made = machineResources(name, machine, inputs, component, foretelling);
-  component.is(made);
-  return made;
+  const prediction = hookPrediction(name, machine, (): pulumi.Resource => component, opts);
+  const component = new MachineComponent(name, prediction);
+  const madeMachine = machineResources(name, machine, inputs, component, prediction);
+  component.setOutputs(madeMachine);
+  return madeMachine;
 }
 
 /** The component of a machine of a cluster. */
 class MachineComponent extends pulumi.ComponentResource {
-  constructor(name: string, { state, component }: Foretelling) {
+  constructor(name: string, { state, component }: Prediction) {
     super(machineType, name, state, component);
   }
 
-  is({ outputs }: MadeMachine): void {
+  setOutputs({ outputs }: MadeMachine): void {
     this.registerOutputs(outputs);
   }
 }
@@ -75,7 +75,7 @@ export function machineResources(
   machine: PlannedMachine,
   { access, schematicId, bootstraps }: MachineInputs,
   parent: pulumi.Resource,
-  foretelling: Foretelling,
+  foretelling: Prediction,
 ): MadeMachine {
   const child = { parent };
   const names = resourceNames(name);
@@ -101,16 +101,16 @@ export function machineResources(
   // The kubeconfig for the provider resolves only once the machine is a node. Pulumi's Kubernetes provider asks for the
   // API's schema only once, when it is configured. If the cluster does not answer then, it counts as unreachable until
   // the update ends (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
-  const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
+  const joined = fetched && pulumi.all([fetched, upgraded.resource.urn]).apply(([text]) => text);
   // The options of the component cannot contain this provider, because it needs the kubeconfig of this machine.
   const provider =
     joined &&
     new Provider(`${name}-kubernetes`, { kubeconfig: joined, clusterIdentifier: name }, child);
-  const last = labelNode(names.node, upgraded.by, machine, child, provider);
+  const last = labelNode(names.node, upgraded.resource, machine, child, provider);
   // A preview knows this value, unlike an output of the resource, so it shows the resources that use it.
   const ready = last.urn.apply(() => machine.name);
   const kubeconfig = joined && pulumi.secret(joined);
-  const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
+  const { driverVersion, talosVersion, schematicId: runs } = upgraded.report;
   // In an existing cluster every machine has the same kubeconfig, which the state need not repeat.
   const outputs = {
     driverVersion,

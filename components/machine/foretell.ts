@@ -32,7 +32,7 @@ export interface Foretelling {
  *
  * @param component returns the component, once it exists.
  */
-export function foretell(
+export function hookPrediction(
   name: string,
   machine: PlannedMachine,
   component: () => pulumi.Resource,
@@ -40,30 +40,30 @@ export function foretell(
 ): Foretelling {
   const state = machineState(machine);
   if (!pulumi.runtime.isDryRun() || !hooksAreThere("registerResourceHook"))
-    return { state, component: opts, program: (given) => given };
-  let isTold = false;
-  const tell = (line: string, about: pulumi.Resource): void => {
-    isTold = true;
-    void pulumi.log.info(line, about);
+    return { state, component: opts, program: (programOpts) => programOpts };
+  let isReported = false;
+  const report = (line: string, resource: pulumi.Resource): void => {
+    isReported = true;
+    void pulumi.log.info(line, resource);
   };
-  const ofComponent = hook(`${name}-reboots`, ({ urn, oldInputs, oldOutputs }) => {
-    const { word, refused } = foretold(
+  const componentHook = hook(`${name}-reboots`, ({ urn, oldInputs, oldOutputs }) => {
+    const { word: effectText, refused } = predictUpdate(
       machine.name,
       stateBefore(oldInputs),
       oldOutputs,
       state,
       machine.versionContract !== undefined,
     );
-    tell(word, named(urn));
+    report(effectText, named(urn));
     if (refused !== undefined) throw new Error(refused);
   });
-  const ofProgram = hook(`${name}-program-reboots`, () => {
-    if (!isTold) tell(describeEffect(effectOfLook(state)), component());
+  const programHook = hook(`${name}-program-reboots`, () => {
+    if (!isReported) report(describeEffect(effectOfLook(state)), component());
   });
   return {
     state,
-    component: hooked(opts, ofComponent),
-    program: (given) => hooked(given, ofProgram),
+    component: withHook(opts, componentHook),
+    program: (programOpts) => withHook(programOpts, programHook),
   };
 }
 
@@ -74,22 +74,28 @@ export function foretell(
  * pkg/resource/deploy/step.go, UpdateStep: a component's new state has none). So inputs without outputs come from a
  * failed update: the machine may be as before that update or as after it.
  *
- * @param before wanted state at the start of the last update; undefined for a new machine.
+ * @param previousState wanted state at the start of the last update; undefined for a new machine.
  * @param outputs outputs of the component after the last update.
- * @param isContractSaid whether the stack has `versionContract` for the machine.
+ * @param isContractStated whether the stack has `versionContract` for the machine.
  */
-export function foretold(
+export function predictUpdate(
   node: string,
-  before: MachineState | undefined,
+  previousState: MachineState | undefined,
   outputs: Record<string, unknown> | undefined,
-  after: MachineState,
-  isContractSaid = false,
+  nextState: MachineState,
+  isContractStated = false,
 ): { word: string; refused?: string } {
-  const runs = outputs?.["talosVersion"];
-  const failed = before !== undefined && runs === undefined;
-  const effect = failed ? effectOfLook(after) : effectOf(before, after);
+  const runningRelease = outputs?.["talosVersion"];
+  const isFirstAttempt = previousState !== undefined && runningRelease === undefined;
+  const effect = isFirstAttempt ? effectOfLook(nextState) : effectOf(previousState, nextState);
   // After a failed update, the preflight compares with the plan of that update.
-  const refused = refusalOf(node, runs, after, failed ? undefined : before, isContractSaid);
+  const refused = refusalOf(
+    node,
+    runningRelease,
+    nextState,
+    isFirstAttempt ? undefined : previousState,
+    isContractStated,
+  );
   return { word: describeEffect(effect), ...(refused === undefined ? {} : { refused }) };
 }
 
@@ -103,13 +109,13 @@ const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;
 
 /** Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it. */
-function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
-  return new pulumi.ResourceHook(name, AsyncResource.bind(act), { onDryRun: true });
+function hook(name: string, run: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
+  return new pulumi.ResourceHook(name, AsyncResource.bind(run), { onDryRun: true });
 }
 
-function hooked<T extends pulumi.ResourceOptions>(opts: T, before: pulumi.ResourceHook): T {
+function withHook<T extends pulumi.ResourceOptions>(opts: T, hookToAdd: pulumi.ResourceHook): T {
   return pulumi.mergeOptions(opts, {
-    hooks: { beforeCreate: [before], beforeUpdate: [before] },
+    hooks: { beforeCreate: [hookToAdd], beforeUpdate: [hookToAdd] },
   }) as T;
 }
 

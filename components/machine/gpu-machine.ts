@@ -18,7 +18,7 @@ import { fieldsAroundMachines } from "../recipe/stack/spec-schema";
 import type { Finding } from "../recipe/types";
 import { accessOf } from "../credentials/access";
 import { machineResources, machineType } from "./create-machine";
-import { foretell } from "./foretell";
+import { hookPrediction } from "./foretell";
 
 /**
  * Arguments of a GPU machine: its wanted state, and the credentials to reach it. The field of the GPU provider is
@@ -59,16 +59,22 @@ export class GpuMachine extends pulumi.ComponentResource {
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
     const node = nodeNameOf(name, args);
     const { machine, remarks } = planAlone(name, node, args);
-    const foretelling = foretell(name, machine, () => this, opts);
-    super(machineType, name, foretelling.state, foretelling.component);
+    const prediction = hookPrediction(name, machine, () => this, opts);
+    super(machineType, name, prediction.state, prediction.component);
     showRemarks(this, remarks);
-    const made = machineResources(name, machine, { access: accessOf(args) }, this, foretelling);
-    this.ready = made.ready;
-    const { driverVersion, talosVersion, schematicId } = made.upgraded.seen;
+    const madeMachine = machineResources(
+      name,
+      machine,
+      { access: accessOf(args) },
+      this,
+      prediction,
+    );
+    this.ready = madeMachine.ready;
+    const { driverVersion, talosVersion, schematicId } = madeMachine.upgraded.report;
     this.driverVersion = driverVersion;
     this.talosVersion = talosVersion;
     this.schematicId = schematicId;
-    this.registerOutputs(made.outputs);
+    this.registerOutputs(madeMachine.outputs);
   }
 }
 
@@ -96,7 +102,7 @@ function planAlone(
   return { machine: plannedMachines(plan!)[0]!, remarks: machineRemarks(node, remarks) };
 }
 
-const anything: Rule = () => undefined;
+const anyValue: Rule = () => undefined;
 
 /** The check that requires a GPU in the stack. */
 const aboutCards: CheckId = "gpu-machine";
@@ -105,25 +111,27 @@ function machineFindings(
   node: string,
   args: GpuMachineArgs,
   cluster: ClusterSpec,
-  ofAStack: Finding[],
+  stackFindings: Finding[],
 ): Finding[] {
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
   // A machine alone needs no GPU provider, which a stack of the whole cluster must name. It need not have a GPU either.
-  const unsaid = [...gpuProviderFields, "external" as const].every(
-    (one) => cluster[one] === undefined,
+  const hasNoProvider = [...gpuProviderFields, "external" as const].every(
+    (providerField) => cluster[providerField] === undefined,
   );
   return [
     ...textFindings(args, { owned, omni: args.configuration === "omni" }),
     ...(owned ? (["talosconfig", "machineSecrets"] as const) : []).flatMap((field) =>
-      args[field] ? [] : inputFindings(field, args[field], anything, true),
+      args[field] ? [] : inputFindings(field, args[field], anyValue, true),
     ),
     ...readAs(
       z.strictObject({ nodeName: text.optional() }),
       nodeName === undefined ? {} : { nodeName },
     ).findings,
-    ...ofAStack
-      .filter(({ check, field }) => check !== aboutCards && (!unsaid || field !== "gpuOperator"))
+    ...stackFindings
+      .filter(
+        ({ check, field }) => check !== aboutCards && (!hasNoProvider || field !== "gpuOperator"),
+      )
       .map((finding) => asArgument(finding, node)),
   ];
 }
@@ -132,12 +140,14 @@ function machineFindings(
  * The warnings and notes about a machine. Leaves out those about the GPU provider and about workloads, which this
  * component does not install.
  */
-function machineRemarks(node: string, ofAStack: Finding[]): Finding[] {
-  const ofProvider: readonly string[] = [...gpuProviderFields, "external"];
-  const ofMachine = fieldsAroundMachines.filter((field) => !ofProvider.includes(field));
-  return ofAStack
+function machineRemarks(node: string, stackFindings: Finding[]): Finding[] {
+  const providerFields: readonly string[] = [...gpuProviderFields, "external"];
+  const machineFields = fieldsAroundMachines.filter((field) => !providerFields.includes(field));
+  return stackFindings
     .filter(({ field }) =>
-      [`machines.${node}`, "machineDefaults", ...ofMachine].some((one) => isWithin(field, one)),
+      [`machines.${node}`, "machineDefaults", ...machineFields].some((path) =>
+        isWithin(field, path),
+      ),
     )
     .map((remark) => asArgument(remark, node));
 }
@@ -145,10 +155,15 @@ function machineRemarks(node: string, ofAStack: Finding[]): Finding[] {
 /** A finding with the name of the argument instead of the stack's field. */
 function asArgument(finding: Finding, node: string): Finding {
   const { field } = finding;
-  const own = `machines.${node}`;
-  if (field === own) return { ...finding, field: "nodeName" };
-  const above = [own, "machineDefaults"].find((one) => field.startsWith(`${one}.`));
-  return { ...finding, field: above === undefined ? field : field.slice(above.length + 1) };
+  const machinePath = `machines.${node}`;
+  if (field === machinePath) return { ...finding, field: "nodeName" };
+  const parentPath = [machinePath, "machineDefaults"].find((prefix) =>
+    field.startsWith(`${prefix}.`),
+  );
+  return {
+    ...finding,
+    field: parentPath === undefined ? field : field.slice(parentPath.length + 1),
+  };
 }
 
 /** Arguments that a stack does not have. */
@@ -156,20 +171,20 @@ const ofTheResource = ["nodeName", ...credentialNames] as const;
 
 /** The arguments as a cluster. */
 function clusterOfOne(node: string, args: object): ClusterSpec {
-  const [, said] = split(args, ofTheResource);
-  const [cluster, machine] = split(said, fieldsAroundMachines);
+  const [, stated] = split(args, ofTheResource);
+  const [cluster, machine] = split(stated, fieldsAroundMachines);
   return { ...cluster, machines: { [node]: machine } } as unknown as ClusterSpec;
 }
 
 /** Splits an object into the properties with these keys and the others. Leaves out undefined properties. */
 function split(
-  given: object,
+  args: object,
   keys: readonly string[],
 ): [Record<string, unknown>, Record<string, unknown>] {
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  const isOne = ([key]: [string, unknown]): boolean => keys.includes(key);
+  const entries = Object.entries(args).filter(([, value]) => value !== undefined);
+  const isOfKeys = ([key]: [string, unknown]): boolean => keys.includes(key);
   return [
-    Object.fromEntries(entries.filter(isOne)),
-    Object.fromEntries(entries.filter((entry) => !isOne(entry))),
+    Object.fromEntries(entries.filter(isOfKeys)),
+    Object.fromEntries(entries.filter((entry) => !isOfKeys(entry))),
   ];
 }

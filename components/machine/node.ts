@@ -32,11 +32,11 @@ export function labelNode(
     // The provider applies labels again only if an input has changed.
     ...defined({ "talos-gpu/reconcile-token": reconcileToken }),
   };
-  const after = { ...opts, dependsOn: upgraded, ...defined({ provider }) };
+  const afterUpgrade = { ...opts, dependsOn: upgraded, ...defined({ provider }) };
   // Deleting the replaced patch would remove the fields of the new one, which has the same manager.
   return new NodePatch(
     name,
     { metadata: { name: node, annotations, labels } },
-    { ...after, deleteBeforeReplace: true },
+    { ...afterUpgrade, deleteBeforeReplace: true },
   );
 }

@@ -21,10 +21,10 @@ export function registerSchematic(
   { schematic, schematicId }: SchematicToRegister,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
-  const again = hooksAreThere("registerErrorHook")
-    ? { hooks: { onError: [askedAgain(name)] } }
+  const retryHooks = hooksAreThere("registerErrorHook")
+    ? { hooks: { onError: [retryHook(name)] } }
     : {};
-  const options = pulumi.mergeOptions({ replaceOnChanges: ["schematic"], ...again }, opts);
+  const options = pulumi.mergeOptions({ replaceOnChanges: ["schematic"], ...retryHooks }, opts);
   const registered = new talos.imagefactory.Schematic(name, { schematic }, options);
   // At preview the Factory's ID of a new schematic is unknown, and would make all dependent values unknown.
   if (pulumi.runtime.isDryRun()) return registered.urn.apply(() => schematicId);
@@ -70,7 +70,7 @@ export function pauseBeforeRetry(errors: readonly string[]): number | undefined 
 }
 
 /** A hook that makes Pulumi retry a failed registration a few times. */
-function askedAgain(name: string): pulumi.ErrorHook {
+function retryHook(name: string): pulumi.ErrorHook {
   const decide = AsyncResource.bind(async ({ errors }: pulumi.ErrorHookArgs): Promise<boolean> => {
     const pause = pauseBeforeRetry(errors);
     if (pause === undefined) return false;

@@ -11,9 +11,9 @@ import { goalOf, upgradeTaskOf } from "./upgrade-task";
 
 /** An upgraded machine. */
 export interface Upgraded {
-  seen: pulumi.Output<MachineReport>;
+  report: pulumi.Output<MachineReport>;
   /** The resource that upgraded it. */
-  by: pulumi.Resource;
+  resource: pulumi.Resource;
 }
 
 /** Talos release, image and driver that a machine reports. */
@@ -38,29 +38,29 @@ export function upgradeMachine(
   name: string,
   machine: PlannedMachine,
   secrets: Secrets,
-  { hash, by }: Configured,
+  { hash, resource: configuration }: Configured,
   schematicOf: () => pulumi.Input<string>,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
   const { reconcileToken, nodeTaints } = machine;
-  const use =
+  const programUse =
     machine.configuration === "omni"
       ? waitForOmni(machine, hash)
       : upgrade(machine, hash, schematicOf());
-  const end = nodeTaints.length > 0 ? { deleteVerb: "untaint" } : {};
+  const deleteVerb = nodeTaints.length > 0 ? { deleteVerb: "untaint" } : {};
   const program = runProgram(
     name,
-    { ...use, ...end, secrets, reconcileToken },
-    { ...opts, dependsOn: by },
+    { ...programUse, ...deleteVerb, secrets, reconcileToken },
+    { ...opts, dependsOn: configuration },
   );
-  const seen = answerOf(program, (answer): MachineReport => {
+  const report = answerOf(program, (answer): MachineReport => {
     const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
     return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
   });
-  return { seen, by: program };
+  return { report, resource: program };
 }
 
-type Use = Pick<ProgramUse, "verb" | "task" | "needs" | "limit">;
+type Use = Pick<ProgramUse, "verb" | "task" | "neededCredentials" | "limit">;
 
 /** Use of the program for an owned or adopted machine: at most one reboot. */
 function upgrade(
@@ -74,10 +74,10 @@ function upgrade(
   const task =
     typeof hash === "string"
       ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))
-      : pulumi.all([schematicId, hash]).apply(([id, found]) => taskOf(id, found));
+      : pulumi.all([schematicId, hash]).apply(([id, hashText]) => taskOf(id, hashText));
   // The machine's current release is unknown here, so the limit allows the longest way.
   const limit = beyond(longestRun(limitsOf(machine.timeouts), mostHops(machine.talosVersion)));
-  return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit };
+  return { verb: "upgrade", task, neededCredentials: ["talosconfig", "kubeconfig"], limit };
 }
 
 /**
@@ -91,9 +91,9 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   const files = Object.fromEntries(
     Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
   );
-  const task = pulumi.output(hash).apply((found) =>
+  const task = pulumi.output(hash).apply((hashText) =>
     JSON.stringify({
-      ...goalOf(machine, found),
+      ...goalOf(machine, hashText),
       ...omniIdentity(machine),
       extensions,
       files,
@@ -104,7 +104,7 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   return {
     verb: "omni-wait",
     task,
-    needs: ["talosconfig", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"],
+    neededCredentials: ["talosconfig", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"],
     limit: beyond(2 * parseDuration(reboot) + parseDuration(verify)),
   };
 }

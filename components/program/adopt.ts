@@ -16,7 +16,7 @@ import type { Configurations } from "../clients/machine";
 import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
 import type { Report } from "./progress";
 import { askLast } from "./removal";
-import { criProblem, isolationWaits } from "./seen/sandbox";
+import { criProblem, waitsForSandboxd } from "./seen/sandbox";
 import type { AdoptResult, AdoptTask } from "./task";
 
 /** Clients and output with which the program adopts and releases a machine's configuration. */
@@ -48,7 +48,7 @@ export async function adopt(
   const { machine, report, isAwaited } = bench;
   return unlessChanged(task, bench, async () => {
     const configurations = await machine.configurations();
-    const live = nextOf(configurations);
+    const live = nextConfiguration(configurations);
     if (live === undefined)
       throw new Failure({
         field: `machines.${task.machine}.configuration`,
@@ -70,7 +70,7 @@ export async function adopt(
     const added =
       (changed
         ? undefined
-        : stagedBefore(task, configurations.active, live, previous?.added, release)) ??
+        : previouslyStaged(task, configurations.active, live, previous?.added, release)) ??
       merged.added;
     const result = rememberable(task, {
       hash: configurationHash(merged.configuration),
@@ -111,11 +111,14 @@ export async function release(
     return { changed: false };
   }
   return unlessChanged(task, bench, async () => {
-    const who = `the machine at ${task.address}`;
-    const { live, stay } = await askLast({ clock, machine: task.machine, who }, async () => ({
-      live: nextOf(await machine.configurations()),
-      stay: Object.keys(await machine.services()).some(isNvidiaService),
-    }));
+    const machineText = `the machine at ${task.address}`;
+    const { live, stay } = await askLast(
+      { clock, machine: task.machine, who: machineText },
+      async () => ({
+        live: nextConfiguration(await machine.configurations()),
+        stay: Object.keys(await machine.services()).some(isNvidiaService),
+      }),
+    );
     if (live === undefined) {
       report("release: the machine has no configuration, so there is nothing to remove");
       return { changed: false };
@@ -143,21 +146,23 @@ export async function release(
  * patches set the same value, or the reverse.
  */
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
-  const own = new Map(documentsOf(live));
-  const all = new Map(documentsOf(merged));
-  const before = new Set(
-    documentConflictsIn(own).flatMap(({ document, fields }) => fields.map((at) => document + at)),
+  const liveDocuments = new Map(documentsOf(live));
+  const mergedDocuments = new Map(documentsOf(merged));
+  const previousConflicts = new Set(
+    documentConflictsIn(liveDocuments).flatMap(({ document, fields }) =>
+      fields.map((conflictingField) => document + conflictingField),
+    ),
   );
-  return documentConflictsIn(all).flatMap(({ document, fields }) =>
+  return documentConflictsIn(mergedDocuments).flatMap(({ document, fields }) =>
     fields
-      .filter((at) => !before.has(document + at))
-      .map((at) => ({
+      .filter((conflictingField) => !previousConflicts.has(document + conflictingField))
+      .map((conflictingField) => ({
         field: `machines.${machine}.patches`,
-        problem: `with the stack's patches, the machine's configuration has both the document ${document} and the field ${at}`,
+        problem: `with the stack's patches, the machine's configuration has both the document ${document} and the field ${conflictingField}`,
         why: "Talos refuses a configuration with both of them",
-        remedy: has(own, document)
-          ? `write the patch in the form of the document (${formOf(document, at)}), or remove ${document} from the machine's own configuration`
-          : `in the patches, move the settings of ${document} to ${at}. Or, in the tool that owns the configuration, move the field into the document (${formOf(document, at)})`,
+        remedy: hasDocument(liveDocuments, document)
+          ? `write the patch in the form of the document (${formOf(document, conflictingField)}), or remove ${document} from the machine's own configuration`
+          : `in the patches, move the settings of ${document} to ${conflictingField}. Or, in the tool that owns the configuration, move the field into the document (${formOf(document, conflictingField)})`,
       })),
   );
 }
@@ -178,8 +183,10 @@ const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFindin
 
 type Documents = ReadonlyMap<string, unknown>;
 
-const has = (documents: Documents, name: string): boolean =>
-  [...documents.keys()].some((other) => other === name || other.startsWith(`${name}/`));
+const hasDocument = (documents: Documents, name: string): boolean =>
+  [...documents.keys()].some(
+    (documentName) => documentName === name || documentName.startsWith(`${name}/`),
+  );
 
 /** Turns Talos' refusal of a merged configuration into a finding about the patches; other errors pass through. */
 function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => never {
@@ -202,7 +209,7 @@ async function warnOfContainerd(
 ): Promise<void> {
   const problem = await criProblem(machine);
   if (problem === undefined) return;
-  const remedy = (await isolationWaits(machine, active))
+  const remedy = (await waitsForSandboxd(machine, active))
     ? "its SecurityProfileConfig takes effect at the next boot: reboot the machine, one control plane at a time"
     : "look at `talosctl logs cri`";
   report(`warning: ${name}: ${problem}; ${remedy}`);
@@ -267,7 +274,7 @@ async function unlessChanged<T>(
  * @throws Changed if another tool has changed the configuration of the next boot meanwhile.
  */
 async function stage(machine: Machine, live: string, configuration: string): Promise<void> {
-  if (nextOf(await machine.configurations()) !== live) throw new Changed();
+  if (nextConfiguration(await machine.configurations()) !== live) throw new Changed();
   await machine.stage(configuration);
 }
 
@@ -277,7 +284,7 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
  * as another owner's, even if a removed stack set them and no reboot followed. The machine cannot distinguish the two,
  * and fields of other owners are never removed.
  */
-function stagedBefore(
+function previouslyStaged(
   task: AdoptTask,
   active: string | undefined,
   live: string,
@@ -285,11 +292,12 @@ function stagedBefore(
   release: string,
 ): Added | undefined {
   if (active === undefined || sameConfiguration(active, live)) return undefined;
-  const again = mergeConfiguration(active, task.patches, previous, release);
-  return again.conflicts.length === 0 && sameConfiguration(again.configuration, live)
-    ? again.added
+  const mergedAgain = mergeConfiguration(active, task.patches, previous, release);
+  return mergedAgain.conflicts.length === 0 && sameConfiguration(mergedAgain.configuration, live)
+    ? mergedAgain.added
     : undefined;
 }
 
 /** The configuration of the next boot; merging into it keeps changes that others have staged. */
-const nextOf = ({ active, persistent }: Configurations): string | undefined => persistent ?? active;
+const nextConfiguration = ({ active, persistent }: Configurations): string | undefined =>
+  persistent ?? active;

@@ -22,12 +22,12 @@ export class Clients {
    * @param touches called before the first change: from then on the program finishes its work even if Pulumi is gone.
    */
   constructor(
-    readonly given: Credentials,
+    readonly credentials: Credentials,
     readonly report: Report,
     readonly isAwaited: () => boolean,
     readonly touches: () => void,
   ) {
-    const { talosconfig, omni: environment, secrets } = given;
+    const { talosconfig, omni: environment, secrets } = credentials;
     this.talosctl = new Talosctl({
       binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
       talosconfig:
@@ -53,7 +53,7 @@ export class Clients {
    * @throws Failure if there is a kubeconfig that cannot be read.
    */
   cluster(): KubernetesCluster | undefined {
-    const { kubeconfig, unreadableKubeconfig, secrets } = this.given;
+    const { kubeconfig, unreadableKubeconfig, secrets } = this.credentials;
     if (unreadableKubeconfig !== undefined) throw new Failure(unreadableKubeconfig);
     if (kubeconfig === undefined) return undefined;
     return persistent(systemClock, new KubernetesCluster(configOf(kubeconfig), secrets));

@@ -35,14 +35,15 @@ export class Credentials {
     const kubeconfig = take(variables.kubeconfig);
     const omniEndpoint = take(variables.omniEndpoint);
     const omniServiceAccountKey = take(variables.omniServiceAccountKey);
-    const given = { talosconfig, kubeconfig, omniEndpoint, omniServiceAccountKey };
-    this.empty = Object.entries(given).flatMap(([name, value]) =>
+    const stated = { talosconfig, kubeconfig, omniEndpoint, omniServiceAccountKey };
+    this.empty = Object.entries(stated).flatMap(([name, value]) =>
       value === "" ? [emptyCredential(name)] : [],
     );
     this.talosconfig = talosconfig;
-    const read = kubeconfig === undefined ? kubeconfigOf(environment) : { text: kubeconfig };
-    this.kubeconfig = read.text;
-    this.unreadableKubeconfig = read.problem;
+    const kubeconfigSource =
+      kubeconfig === undefined ? kubeconfigOf(environment) : { text: kubeconfig };
+    this.kubeconfig = kubeconfigSource.text;
+    this.unreadableKubeconfig = kubeconfigSource.problem;
     this.omni = defined({
       OMNI_ENDPOINT: omniEndpoint,
       OMNI_SERVICE_ACCOUNT_KEY: omniServiceAccountKey,

@@ -33,8 +33,8 @@ export function readTask<T extends z.ZodObject>(type: T, text: string): z.infer<
   });
 }
 
-function parsed<T extends z.ZodType>(type: T, said: unknown): z.infer<T> {
-  const result = type.safeParse(said);
+function parsed<T extends z.ZodType>(type: T, value: unknown): z.infer<T> {
+  const result = type.safeParse(value);
   if (result.success) return result.data;
   throw new Error(
     `task: not in the form that this release of talos-gpu writes: ${z.prettifyError(result.error)}`,

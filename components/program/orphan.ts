@@ -24,12 +24,12 @@ const DEPTH = 6;
  * parents: another program then started this one.
  */
 export function upToPulumi(parent: number, look: Look): Ancestor[] {
-  const found: Ancestor[] = [];
-  for (let pid = parent; pid > 1 && found.length < DEPTH; pid = found.at(-1)!.parent) {
+  const ancestors: Ancestor[] = [];
+  for (let pid = parent; pid > 1 && ancestors.length < DEPTH; pid = ancestors.at(-1)!.parent) {
     const ancestor = look(pid);
     if (ancestor === undefined) break;
-    found.push(ancestor);
-    if (ancestor.name === "pulumi") return found;
+    ancestors.push(ancestor);
+    if (ancestor.name === "pulumi") return ancestors;
   }
   return [];
 }
@@ -57,8 +57,8 @@ export const lookInProc: Look = (pid) => {
  */
 export const lookByPs: Look = (pid) => {
   try {
-    const asked = ["-o", "ppid=", "-o", "lstart=", "-o", "comm=", "-p", String(pid)];
-    const line = execFileSync("ps", asked, {
+    const psArguments = ["-o", "ppid=", "-o", "lstart=", "-o", "comm=", "-p", String(pid)];
+    const line = execFileSync("ps", psArguments, {
       encoding: "utf8",
       env: { ...process.env, LC_ALL: "C" },
     }).trim();

@@ -41,13 +41,13 @@ export class Phases<Name extends string = string> {
     private readonly clock: Clock,
     private readonly report: Report,
     /** Called at the start of each phase. */
-    private readonly begins: (name: Name) => void = () => {},
+    private readonly onBegin: (name: Name) => void = () => {},
   ) {}
 
   /** Runs one phase. `says` is its progress line: what the phase does, and how long it may take. */
-  async run<T>(name: Name, says: string, work: () => Promise<T>): Promise<T> {
-    this.begins(name);
-    this.report(`${name}: ${says}`);
+  async run<T>(name: Name, description: string, work: () => Promise<T>): Promise<T> {
+    this.onBegin(name);
+    this.report(`${name}: ${description}`);
     const start = this.clock.now();
     const value = await work();
     this.done.push({ name, seconds: Math.round((this.clock.now() - start) / 100) / 10 });

@@ -5,7 +5,7 @@ import type { FieldFinding } from "../clients/failure";
 export const lastAnswer = { limit: 240_000, poll: 1_000 };
 
 /** A server that a removal must ask. */
-interface AskedLast {
+interface LastRequest {
   clock: Clock;
   /** Node name of the machine that leaves the stack. */
   machine: string;
@@ -27,8 +27,8 @@ const configurationPart = {
  *
  * @throws Failure if the server does not answer, or refuses.
  */
-export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> {
-  const { clock, machine, who, part = configurationPart } = asked;
+export function askLast<T>(request: LastRequest, ask: () => Promise<T>): Promise<T> {
+  const { clock, machine, who, part = configurationPart } = request;
   const failed = (problem: string): FieldFinding => ({
     field: `machines.${machine}`,
     problem,
@@ -38,7 +38,7 @@ export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> 
   return waitOrFail(
     clock,
     { ...lastAnswer, look: async () => ({ done: await ask() }) },
-    (within) => failed(`${who} did not answer ${within}`),
+    (limitText) => failed(`${who} did not answer ${limitText}`),
     (message) => failed(`the request to ${who} failed: ${message}`),
   );
 }

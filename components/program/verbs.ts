@@ -45,10 +45,10 @@ export interface Verb {
 
 type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
-/** @param needs credentials that must be usable before the verb begins. It ignores mistakes in other credentials. */
+/** @param neededCredentials credentials that must be usable before the verb begins. It ignores mistakes in other credentials. */
 function verb<Type extends z.ZodObject>(
   type: Type,
-  needs: Credential[],
+  neededCredentials: Credential[],
   run: Run<Type>,
   mayEnd = false,
 ): Verb {
@@ -56,7 +56,10 @@ function verb<Type extends z.ZodObject>(
     mayEnd,
     run: async (input, clients) => {
       const task = readTask(type, input);
-      const problems = [...uselessOf(needs, clients), ...expiredOf(needs, clients)];
+      const problems = [
+        ...unusableCredentials(neededCredentials, clients),
+        ...expiredCredentials(neededCredentials, clients),
+      ];
       if (problems.length > 0) throw new Failure(...problems);
       return run(task, clients);
     },
@@ -71,17 +74,17 @@ const benchOf = ({ machine, address }: { machine: string; address: string }, cli
 });
 
 const configurationBy =
-  (act: typeof adopt | typeof release): Run<typeof adoptTask> =>
+  (runTask: typeof adopt | typeof release): Run<typeof adoptTask> =>
   (task, clients) =>
-    act(task, previousAnswer(adoptResult), {
+    runTask(task, previousAnswer(adoptResult), {
       ...benchOf(task, clients),
       isAwaited: clients.isAwaited,
     });
 
 const inOmni =
-  (act: typeof applyToOmni | typeof releaseFromOmni): Run<typeof omniTask> =>
+  (runTask: typeof applyToOmni | typeof releaseFromOmni): Run<typeof omniTask> =>
   (task, clients) =>
-    act(task, clients.omni, clients.reportOf(task.machine), clock);
+    runTask(task, clients.omni, clients.reportOf(task.machine), clock);
 
 /** The verbs, by name. */
 export const verbs: ReadonlyMap<string, Verb> = new Map([
@@ -99,20 +102,26 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
 ]);
 
 /** Findings about unusable credentials. An empty one is always reported, because it was passed by mistake. */
-function uselessOf(needs: Credential[], { given }: Clients): FieldFinding[] {
+function unusableCredentials(
+  neededCredentials: Credential[],
+  { credentials: given }: Clients,
+): FieldFinding[] {
   if (given.empty.length > 0) return [...given.empty];
   const problems = [
-    needs.includes("talosconfig") ? given.talosconfigInUse().problem : undefined,
-    needs.includes("kubeconfig") ? given.unreadableKubeconfig : undefined,
+    neededCredentials.includes("talosconfig") ? given.talosconfigInUse().problem : undefined,
+    neededCredentials.includes("kubeconfig") ? given.unreadableKubeconfig : undefined,
   ];
   return problems.filter((problem) => problem !== undefined);
 }
 
 /** Findings about credentials that have expired or are not valid yet. */
-function expiredOf(needs: Credential[], { given }: Clients): FieldFinding[] {
+function expiredCredentials(
+  neededCredentials: Credential[],
+  { credentials: given }: Clients,
+): FieldFinding[] {
   return certificateFindings(
-    needs.includes("talosconfig") ? given.talosconfigInUse().text : undefined,
-    needs.includes("kubeconfig") ? given.kubeconfig : undefined,
+    neededCredentials.includes("talosconfig") ? given.talosconfigInUse().text : undefined,
+    neededCredentials.includes("kubeconfig") ? given.kubeconfig : undefined,
     new Date(),
   );
 }
@@ -127,16 +136,16 @@ async function runPreflight(
 ): Promise<unknown> {
   const { env } = process;
   const { omni, report } = clients;
-  const needs: Credential[] = [
+  const neededCredentials: Credential[] = [
     ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
     ...(task.kubernetes ? ["kubeconfig" as const] : []),
   ];
-  const useless = uselessOf(needs, clients);
-  if (useless.length > 0) throw new Failure(...useless);
+  const unusableFindings = unusableCredentials(neededCredentials, clients);
+  if (unusableFindings.length > 0) throw new Failure(...unusableFindings);
   const cluster = task.kubernetes ? clients.cluster() : undefined;
   // Fails without talosctl: otherwise no machine would answer, and the preflight would skip all of them.
   await clients.clientVersion();
-  const around = {
+  const context = {
     web: new RealWeb(clock, env),
     places: placesOf(env),
     omni,
@@ -144,10 +153,10 @@ async function runPreflight(
     report,
     cluster,
     machineAt: (address: string) => clients.machine(address),
-    talosconfig: clients.given.talosconfigInUse().text,
-    expired: expiredOf(needs, clients),
+    talosconfig: clients.credentials.talosconfigInUse().text,
+    expired: expiredCredentials(neededCredentials, clients),
   };
-  return preflight(task, around, previousAnswer(preflightResult));
+  return preflight(task, context, previousAnswer(preflightResult));
 }
 
 async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
@@ -199,19 +208,19 @@ function tainting(
   clients: Clients,
 ): () => Promise<object> {
   if (cluster === undefined) return () => Promise.resolve({});
-  const before = previousAnswer(upgradeResult)?.taints;
+  const previousTaints = previousAnswer(upgradeResult)?.taints;
   const report = clients.reportOf(task.machine);
-  return async () => ({ taints: await taint(task, before, cluster, clock, report) });
+  return async () => ({ taints: await taint(task, previousTaints, cluster, clock, report) });
 }
 
 async function runUntaint(
   { machine }: z.infer<typeof untaintTask>,
   clients: Clients,
 ): Promise<unknown> {
-  const before = previousAnswer(upgradeResult)?.taints;
+  const previousTaints = previousAnswer(upgradeResult)?.taints;
   await untaint(
     machine,
-    before,
+    previousTaints,
     taintedCluster(machine, clients),
     clock,
     clients.reportOf(machine),

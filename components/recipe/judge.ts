@@ -2,7 +2,7 @@ import { foundIn, foundWithFileTexts, isRefusal } from "./checks/check-cluster";
 import { isWithin } from "./machine/apart";
 import { planBasis } from "./plan";
 import { readSpec } from "./stack/parse";
-import { toldOnce } from "./stack/pools";
+import { combineAlike } from "./stack/pools";
 import type { Finding, Plan } from "./types";
 
 /** A stack with its plan and its findings. */
@@ -22,25 +22,30 @@ export interface Judged {
  * @param looksAhead whether to check the stack also for Talos of the next era; a note then lists the changes that it
  * needs.
  */
-export const judge = (raw: unknown, looksAhead = true): Judged => judged(raw, looksAhead, foundIn);
+export const judge = (raw: unknown, looksAhead = true): Judged =>
+  judgeWith(raw, looksAhead, foundIn);
 
 /** `judge`, but each finding also has its texts for files that belong to no stack (`ofFiles`). */
-export const judgeWithFileTexts = (raw: unknown): Judged => judged(raw, false, foundWithFileTexts);
+export const judgeWithFileTexts = (raw: unknown): Judged =>
+  judgeWith(raw, false, foundWithFileTexts);
 
-function judged(raw: unknown, looksAhead: boolean, find: typeof foundIn): Judged {
-  const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);
-  if (spec === undefined || written === undefined) return { findings: ofShape, remarks: [] };
+function judgeWith(raw: unknown, looksAhead: boolean, find: typeof foundIn): Judged {
+  const { spec, findings: shapeFindings, pruned, poolOf, written } = readSpec(raw);
+  if (spec === undefined || written === undefined) return { findings: shapeFindings, remarks: [] };
   const basis = planBasis(spec);
-  const related = (field: string): boolean =>
+  const isPruned = (field: string): boolean =>
     pruned.some((path) => isWithin(field, path) || isWithin(path, field));
-  const all = find(spec, basis, looksAhead).filter(({ field }) => !related(field));
-  const findings = [...ofShape, ...toldOnce(all.filter(isRefusal), written, poolOf)];
-  const remarks = toldOnce(
-    all.filter((finding) => !isRefusal(finding)),
+  const clusterFindings = find(spec, basis, looksAhead).filter(({ field }) => !isPruned(field));
+  const findings = [
+    ...shapeFindings,
+    ...combineAlike(clusterFindings.filter(isRefusal), written, poolOf),
+  ];
+  const remarks = combineAlike(
+    clusterFindings.filter((finding) => !isRefusal(finding)),
     written,
     poolOf,
   );
-  return { findings, remarks, ...(ofShape.length > 0 ? {} : { plan: basis.plan }) };
+  return { findings, remarks, ...(shapeFindings.length > 0 ? {} : { plan: basis.plan }) };
 }
 
 /** All findings that refuse a stack. */

@@ -3,7 +3,7 @@ export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The value at a path of keys, which may lead through lists; undefined if it is missing. */
-export const valueAt = (from: unknown, ...path: string[]): unknown =>
+export const valueAt = (value: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>(
     (inner, key) =>
       Array.isArray(inner)
@@ -11,13 +11,13 @@ export const valueAt = (from: unknown, ...path: string[]): unknown =>
         : isMapping(inner)
           ? inner[key]
           : undefined,
-    from,
+    value,
   );
 
 /** The mapping at a path of keys; empty if it is missing. */
-export function mappingAt(from: unknown, ...path: string[]): Record<string, unknown> {
-  const found = valueAt(from, ...path);
-  return isMapping(found) ? found : {};
+export function mappingAt(value: unknown, ...path: string[]): Record<string, unknown> {
+  const member = valueAt(value, ...path);
+  return isMapping(member) ? member : {};
 }
 
 /** The items of a list; empty for any other value. */
@@ -25,16 +25,18 @@ export const listOf = (value: unknown): unknown[] =>
   Array.isArray(value) ? (value as unknown[]) : [];
 
 /** The mappings in the list at a path of keys; empty if the list is missing. */
-export const listAt = (from: unknown, ...path: string[]): Record<string, unknown>[] =>
-  listOf(valueAt(from, ...path)).filter(isMapping);
+export const listAt = (value: unknown, ...path: string[]): Record<string, unknown>[] =>
+  listOf(valueAt(value, ...path)).filter(isMapping);
 
 /** The first value that occurs more than once. */
 export const repeated = <T>(all: readonly T[]): T | undefined => all[placeOfRepeated(all)];
 
 /** Index of the first repetition of a value; -1 if no value is repeated. */
-export function placeOfRepeated(all: readonly unknown[]): number {
-  const seen = new Set<unknown>();
-  return all.findIndex((one) => one !== undefined && seen.size === seen.add(one).size);
+export function placeOfRepeated(items: readonly unknown[]): number {
+  const earlierItems = new Set<unknown>();
+  return items.findIndex(
+    (item) => item !== undefined && earlierItems.size === earlierItems.add(item).size,
+  );
 }
 
 /** A single value as text; an empty text for any other value. */
@@ -60,19 +62,27 @@ export function canonical<T>(data: T): T {
 /**
  * Merges values like Helm: mappings by key; a later value replaces any other value (helm.sh/docs, values files).
  *
- * @param lists merges two lists under a key. Default: the later list replaces the earlier one.
+ * @param mergeLists merges two lists under a key. Default: the later list replaces the earlier one.
  */
 export function mergeAsHelm(
-  under: Record<string, unknown>,
-  over: Record<string, unknown>,
-  lists: (key: string, under: unknown[], over: unknown[]) => unknown[] = (_key, _under, later) =>
+  base: Record<string, unknown>,
+  overlay: Record<string, unknown>,
+  mergeLists: (key: string, baseList: unknown[], overlayList: unknown[]) => unknown[] = (
+    _key,
+    _under,
     later,
+  ) => later,
 ): Record<string, unknown> {
-  const merged = { ...under };
-  for (const [key, value] of Object.entries(over)) {
-    const old = merged[key];
-    if (isMapping(old) && isMapping(value)) merged[key] = mergeAsHelm(old, value, lists);
-    else merged[key] = Array.isArray(old) && Array.isArray(value) ? lists(key, old, value) : value;
+  const merged = { ...base };
+  for (const [key, value] of Object.entries(overlay)) {
+    const baseValue = merged[key];
+    if (isMapping(baseValue) && isMapping(value))
+      merged[key] = mergeAsHelm(baseValue, value, mergeLists);
+    else
+      merged[key] =
+        Array.isArray(baseValue) && Array.isArray(value)
+          ? mergeLists(key, baseValue, value)
+          : value;
   }
   return merged;
 }
@@ -100,6 +110,6 @@ export type Nested<T> = T | false | undefined | readonly Nested<T>[];
 
 /** The values of a nesting as one list. */
 export function flat<T extends object | string>(nested: Nested<T>): T[] {
-  if (Array.isArray(nested)) return (nested as readonly Nested<T>[]).flatMap((one) => flat(one));
+  if (Array.isArray(nested)) return (nested as readonly Nested<T>[]).flatMap((item) => flat(item));
   return nested === undefined || nested === false ? [] : [nested as T];
 }

@@ -8,14 +8,14 @@ const limit = 10_000;
  * @param keyOf key of some arguments. Default: their JSON.
  */
 export function remembering<Args extends unknown[], Value>(
-  act: (...args: Args) => Value,
+  compute: (...args: Args) => Value,
   keyOf: (...args: Args) => string = (...args) => JSON.stringify(args),
 ): (...args: Args) => Value {
   const memory = new Map<string, Value>();
   return (...args) => {
     const key = keyOf(...args);
     if (memory.size >= limit) memory.clear();
-    if (!memory.has(key)) memory.set(key, act(...args));
+    if (!memory.has(key)) memory.set(key, compute(...args));
     return memory.get(key)!;
   };
 }
@@ -27,19 +27,19 @@ const characters = 4 * 1024 * 1024;
  * `remembering` for a function of one text. The number of characters limits the memory, since a text may be a whole
  * file.
  */
-export function rememberingTexts<Value>(act: (text: string) => Value): (text: string) => Value {
+export function rememberingTexts<Value>(compute: (text: string) => Value): (text: string) => Value {
   const memory = new Map<string, Value>();
-  let kept = 0;
+  let keptCharacters = 0;
   return (text) => {
-    if (text.length > characters) return act(text);
+    if (text.length > characters) return compute(text);
     if (memory.has(text)) return memory.get(text)!;
-    if (kept + text.length > characters) {
+    if (keptCharacters + text.length > characters) {
       memory.clear();
-      kept = 0;
+      keptCharacters = 0;
     }
-    const value = act(text);
+    const value = compute(text);
     memory.set(text, value);
-    kept += text.length;
+    keptCharacters += text.length;
     return value;
   };
 }

@@ -43,9 +43,9 @@ const offered = (
 });
 
 /** The plan of a stack, with the inputs of the checks. */
-export function planBasis(said: ClusterSpec): PlanBasis {
+export function planBasis(statedSpec: ClusterSpec): PlanBasis {
   // The order of keys in the file changes neither a plan nor the hashes in it.
-  const spec = canonical(said);
+  const spec = canonical(statedSpec);
   const release = findRelease(spec.talosVersion, factsOf(spec, spec.talosVersion));
   const releases = new Map([[spec.talosVersion, release]]);
   const releaseOf = ({ talosVersion = spec.talosVersion }: MachineSpec): Release | undefined => {
@@ -54,9 +54,9 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     return releases.get(talosVersion);
   };
   const era = eraOf(spec.talosVersion);
-  const others = ownValuesOf(spec);
+  const ownValues = ownValuesOf(spec);
   const mode = gpuProviderNameOf(asRelease(spec));
-  const whole = others?.resourceName ?? gpuProviderOf(mode).deviceClass;
+  const wholeResource = ownValues?.resourceName ?? gpuProviderOf(mode).deviceClass;
   const clusterPatches = (spec.patches ?? []).map((text, index) =>
     readPatch(text, `patches[${index}]`),
   );
@@ -78,11 +78,17 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     clusterPatches,
   };
   const machines = facts.map((machine, index) => {
-    const own = releaseOf(machine.spec);
-    const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };
-    const recipe = machineRecipe(machine, machinePatches[index]!, seen);
-    const isCounted = whole === undefined || recipe.gpuCount === 0;
-    return isCounted ? recipe : { ...recipe, ...offered(recipe, whole, others !== undefined) };
+    const machineRelease = releaseOf(machine.spec);
+    const machineContext = {
+      ...context,
+      spec: seenBy(spec, machine.spec),
+      ...(machineRelease ? { release: machineRelease } : {}),
+    };
+    const recipe = machineRecipe(machine, machinePatches[index]!, machineContext);
+    const countsGpus = wholeResource === undefined || recipe.gpuCount === 0;
+    return countsGpus
+      ? recipe
+      : { ...recipe, ...offered(recipe, wholeResource, ownValues !== undefined) };
   });
   const kubernetes = kubernetesRecipe(spec, facts, era, mode);
   const plan: Plan = {

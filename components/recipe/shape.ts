@@ -16,7 +16,7 @@ export interface Dialect<Flaw = never> {
   /** Structure for a type `@NAME`. */
   structureOf: (name: string) => Structure;
   /** Whether a single value has a type. Default: the types of JSON. */
-  takes?: (value: unknown, type: TypeText) => boolean;
+  accepts?: (value: unknown, type: TypeText) => boolean;
   /** Further mistakes of a value of the right type, at a field such as `v1alpha1.Device.addresses[]`. Default: none. */
   ruleOf?: (field: string, value: unknown, type: TypeText) => Flaw | undefined;
 }
@@ -24,12 +24,12 @@ export interface Dialect<Flaw = never> {
 type Path = readonly (string | number)[];
 
 /** A path in the notation of messages, e.g. `machine.network.interfaces[0].mtu`. */
-export const written = (
+export const writePath = (
   path: readonly PropertyKey[],
-  said: (key: string) => string = (key) => key,
+  write: (key: string) => string = (key) => key,
 ): string =>
   path
-    .map((part) => (typeof part === "number" ? `[${part}]` : `.${said(String(part))}`))
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${write(String(part))}`))
     .join("")
     .replace(/^\./, "");
 
@@ -60,10 +60,10 @@ export function shapeFindings<Flaw = never>(
   field = "",
 ): ShapeFinding<Flaw>[] {
   if (value === null || value === undefined) return [];
-  if (!fits(value, type, dialect.takes ?? asJson)) return [{ path, flaw: { value, type } }];
+  if (!isOfType(value, type, dialect.accepts ?? asJson)) return [{ path, flaw: { value, type } }];
   const flaw = dialect.ruleOf?.(field, value, type);
   if (flaw !== undefined) return [{ path, flaw }];
-  const below = (
+  const findingsBelow = (
     key: string | number,
     child: unknown,
     childType: TypeText,
@@ -72,45 +72,46 @@ export function shapeFindings<Flaw = never>(
     shapeFindings(child, childType.replace(/^!/, ""), dialect, [...path, key], childField);
   if (type.startsWith("["))
     return (value as unknown[]).flatMap((item, index) =>
-      below(index, item, type.slice(1), `${field}[]`),
+      findingsBelow(index, item, type.slice(1), `${field}[]`),
     );
   if (type.startsWith("{"))
     return Object.entries(value).flatMap(([key, child]) =>
       key === "<<" && isMapping(child) // The values of YAML's merge key come in addition to the other keys.
         ? shapeFindings(child, type, dialect, path, field)
-        : below(key, child, type.slice(1), `${field}{}`),
+        : findingsBelow(key, child, type.slice(1), `${field}{}`),
     );
   if (!type.startsWith("@")) return [];
   const name = type.slice(1);
   const { keys, open } = dialect.structureOf(name);
-  const given = value as Record<string, unknown>;
+  const mapping = value as Record<string, unknown>;
   return [
-    ...[...keys].flatMap(([key, wanted]): ShapeFinding<Flaw>[] =>
-      wanted.startsWith("!") && (given[key] ?? null) === null
+    ...[...keys].flatMap(([key, keyType]): ShapeFinding<Flaw>[] =>
+      keyType.startsWith("!") && (mapping[key] ?? null) === null
         ? [{ path: [...path, key], flaw: "missing" }]
         : [],
     ),
-    ...Object.entries(given).flatMap(([key, child]): ShapeFinding<Flaw>[] => {
-      const wanted = keys.get(key);
-      if (wanted !== undefined) return below(key, child, wanted, `${name}.${key}`);
-      const near = closest(key, keys.keys());
-      return open && near === undefined
+    ...Object.entries(mapping).flatMap(([key, child]): ShapeFinding<Flaw>[] => {
+      const keyType = keys.get(key);
+      if (keyType !== undefined) return findingsBelow(key, child, keyType, `${name}.${key}`);
+      const nearKey = closest(key, keys.keys());
+      return open && nearKey === undefined
         ? []
-        : [{ path: [...path, key], flaw: { unknown: key, in: name, near } }];
+        : [{ path: [...path, key], flaw: { unknown: key, in: name, near: nearKey } }];
     }),
   ];
 }
 
-function fits(
+function isOfType(
   value: unknown,
   type: TypeText,
-  takes: (value: unknown, type: TypeText) => boolean,
+  accepts: (value: unknown, type: TypeText) => boolean,
 ): boolean {
   if (type === "any") return true;
-  if (type.startsWith("(")) return alternatives(type).some((one) => fits(value, one, takes));
+  if (type.startsWith("("))
+    return alternatives(type).some((alternative) => isOfType(value, alternative, accepts));
   if (type.startsWith("[")) return Array.isArray(value);
   if (/^[@{]|^object$/.test(type)) return isMapping(value) && !(value instanceof Date);
-  return takes(value, type);
+  return accepts(value, type);
 }
 
 /** Whether a value has a type of JSON. */

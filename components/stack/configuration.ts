@@ -51,9 +51,9 @@ export function readConfiguration(
   isSecret: (key: string) => boolean,
   environment: NodeJS.ProcessEnv,
 ): StackConfiguration {
-  const own = Object.entries(entries).filter(([key]) => key.startsWith("talos-gpu:"));
+  const ownEntries = Object.entries(entries).filter(([key]) => key.startsWith("talos-gpu:"));
   const values = Object.fromEntries(
-    own.map(([key, text]) => [key.slice("talos-gpu:".length), text]),
+    ownEntries.map(([key, text]) => [key.slice("talos-gpu:".length), text]),
   );
   const entriesOfSpec: [string, unknown][] = [];
   const findings: Finding[] = [];

@@ -31,9 +31,9 @@ export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
     runtimeClassName: _class,
     gpuResourceName: _resource,
     servers: _servers,
-    ...said
+    ...registeredArgs
   } = args as pulumi.Inputs;
-  return said;
+  return registeredArgs;
 }
 
 /** A workload's access to the GPUs, usually from the outputs of a GpuCluster. */

@@ -42,13 +42,18 @@ export class GpuPod extends pulumi.ComponentResource {
     super("talos-gpu:index:GpuPod", name, registeredWith(args), opts);
     const podName = args.podName ?? (kubernetesName(name) || "gpu-pod");
     const namespace = args.namespace ?? "gpu-pods";
-    const { gpuResourceName: of, gpus, claim } = args;
-    const asked = gpuRequest(name, podName, { of, gpus, claim, namespace }, { parent: this });
+    const { gpuResourceName: resourceOrClass, gpus, claim } = args;
+    const request = gpuRequest(
+      name,
+      podName,
+      { resourceOrClass, gpus, claim, namespace },
+      { parent: this },
+    );
     const pod = new k8s.core.v1.Pod(
       `${name}-pod`,
       {
         metadata: { name: podName, namespace, labels: labels("gpu-pod") },
-        spec: podSpec(args, asked),
+        spec: podSpec(args, request),
       },
       {
         parent: this,
@@ -70,7 +75,7 @@ function podSpec(
   args: GpuPodArgs,
   { pod, resources }: GpuRequest,
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const { limits = {}, ...asked } = resources;
+  const { limits = {}, ...otherResources } = resources;
   return {
     ...pod,
     runtimeClassName: classNamed(args.runtimeClassName),
@@ -86,10 +91,10 @@ function podSpec(
         env: envList(args.env),
         securityContext: args.restricted === true ? restricted : unprivileged,
         resources: {
-          ...asked,
+          ...otherResources,
           limits: pulumi
             .all([limits, args.limits ?? {}])
-            .apply(([ours, more]) => ({ ...more, ...ours })),
+            .apply(([gpuLimits, statedLimits]) => ({ ...statedLimits, ...gpuLimits })),
         },
       },
     ],

@@ -34,11 +34,11 @@ export function gpuWorkloads(
   plan: Plan,
   access: Pick<GpuAccess, "runtimeClassName" | "gpuResourceName">,
   ahead: pulumi.Resource[],
-  within: pulumi.ComponentResourceOptions,
+  baseOpts: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
   const opts = {
-    ...within,
-    transformations: [...(within.transformations ?? []), waitingFor(ahead)],
+    ...baseOpts,
+    transformations: [...(baseOpts.transformations ?? []), waitingFor(ahead)],
   };
   const { era, mode } = plan.kubernetes;
   const common: GpuAccess = {
@@ -80,8 +80,8 @@ interface Surroundings {
 type ServerKind = Exclude<WorkloadKind, "pods">;
 type Maker<W extends ServerKind> = (
   name: string,
-  said: NonNullable<WorkloadsSpec[W]> & { serverName?: string },
-  around: Surroundings & { cudaVersion: string; spec: WorkloadsSpec; endpoints: Endpoints },
+  spec: NonNullable<WorkloadsSpec[W]> & { serverName?: string },
+  context: Surroundings & { cudaVersion: string; spec: WorkloadsSpec; endpoints: Endpoints },
 ) => { endpoint: pulumi.Output<string> };
 type Endpoints = Record<string, pulumi.Output<string>>;
 
@@ -93,29 +93,30 @@ const providers = { ollama: "ollama_chat", vllm: "hosted_vllm" };
  * does not compile.
  */
 const makers: { [W in ServerKind]: Maker<W> } = {
-  ollama: (name, said, { withGpuAccess, opts }) => new Ollama(name, withGpuAccess(said), opts),
-  comfyui: (name, said, { withGpuAccess, cudaVersion, opts }) =>
-    new ComfyUi(name, { ...withGpuAccess(said), cudaVersion }, opts),
-  vllm: (name, said, { withGpuAccess, cudaVersion, groups, opts }) => {
-    const after =
-      (said.machines ?? 1) > 1 ? pulumi.mergeOptions(opts, { dependsOn: groups }) : opts;
-    return new Vllm(name, { ...withGpuAccess(said), cudaVersion }, after);
+  ollama: (name, workload, { withGpuAccess, opts }) =>
+    new Ollama(name, withGpuAccess(workload), opts),
+  comfyui: (name, workload, { withGpuAccess, cudaVersion, opts }) =>
+    new ComfyUi(name, { ...withGpuAccess(workload), cudaVersion }, opts),
+  vllm: (name, workload, { withGpuAccess, cudaVersion, groups, opts }) => {
+    const groupOpts =
+      (workload.machines ?? 1) > 1 ? pulumi.mergeOptions(opts, { dependsOn: groups }) : opts;
+    return new Vllm(name, { ...withGpuAccess(workload), cudaVersion }, groupOpts);
   },
   litellm: (
     name,
-    said,
+    workload,
     { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts },
   ) => {
     const servers = languageServers({ workloads: spec }).flatMap(
-      ({ kind, key, models, said }): LiteLlmServer[] => {
+      ({ kind, key, models, spec: serverSpec }): LiteLlmServer[] => {
         const url = endpoints[key];
-        const apiKeySecret = "apiKeySecret" in said ? said.apiKeySecret : undefined;
+        const apiKeySecret = "apiKeySecret" in serverSpec ? serverSpec.apiKeySecret : undefined;
         return url === undefined
           ? []
           : [{ provider: providers[kind], models, url, ...defined({ apiKeySecret }) }];
       },
     );
-    return new LiteLlm(name, { ...said, servers, tolerations, readyWithin }, opts);
+    return new LiteLlm(name, { ...workload, servers, tolerations, readyWithin }, opts);
   },
 };
 
@@ -142,9 +143,11 @@ function groupController(
     ];
   }
   const namespace = workloadNamespace(`${name}-${release.namespace}`, release.namespace, opts);
-  const after = pulumi.mergeOptions(opts, { dependsOn: namespace });
+  const releaseOpts = pulumi.mergeOptions(opts, { dependsOn: namespace });
   const { release: limit } = clusterLimits(plan.spec.timeouts);
-  return [gpuRelease(`${name}-${release.chart}`, release, limit, after, plan.spec.reconcileToken)];
+  return [
+    gpuRelease(`${name}-${release.chart}`, release, limit, releaseOpts, plan.spec.reconcileToken),
+  ];
 }
 
 /**
@@ -152,25 +155,25 @@ function groupController(
  *
  * @returns the URLs of active servers.
  */
-function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
+function serve(name: string, plan: Plan, context: Surroundings): Endpoints {
   const spec = plan.spec.workloads ?? {};
   const { cudaVersion } = plan.kubernetes;
   const endpoints: Endpoints = {};
   for (const kind of Object.keys(makers) as ServerKind[]) {
     const make = makers[kind] as Maker<ServerKind>;
-    for (const { key, name: serverName, said } of workloadsOfKind(plan.spec, kind)) {
-      const allowFrom = allowedNamespaces(plan.spec, kind, said);
+    for (const { key, name: serverName, spec: workload } of workloadsOfKind(plan.spec, kind)) {
+      const allowFrom = allowedNamespaces(plan.spec, kind, workload);
       const args = {
-        ...said,
+        ...workload,
         ...defined({ allowFrom, serverName: key === kind ? undefined : serverName }),
       };
       const { endpoint } = make(`${name}-${key}`, args, {
-        ...around,
+        ...context,
         cudaVersion,
         spec,
         endpoints,
       });
-      if (said.active !== false) endpoints[key] = endpoint;
+      if (workload.active !== false) endpoints[key] = endpoint;
     }
   }
   return endpoints;

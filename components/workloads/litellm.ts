@@ -65,12 +65,12 @@ export class LiteLlm extends pulumi.ComponentResource {
     super("talos-gpu:index:LiteLlm", name, registeredWith(args), opts);
     const child = { parent: this };
 
-    const within = namespaceOf(name, kind, args, child);
+    const serverNamespace = namespaceOf(name, kind, args, child);
     const text = modelList(args);
     const config = new k8s.core.v1.ConfigMap(
       `${name}-config`,
       {
-        metadata: { name: "litellm-config", namespace: within, labels: labels("litellm") },
+        metadata: { name: "litellm-config", namespace: serverNamespace, labels: labels("litellm") },
         data: { "config.yaml": text },
       },
       child,
@@ -81,7 +81,7 @@ export class LiteLlm extends pulumi.ComponentResource {
     const { allowFrom } = args;
     const settings = {
       name: ownName,
-      namespace: within,
+      namespace: serverNamespace,
       port,
       active,
       readyWithin,
@@ -97,12 +97,12 @@ export class LiteLlm extends pulumi.ComponentResource {
 function withUrls(args: unknown): unknown {
   if (!isMapping(args) || !Array.isArray(args["servers"])) return args;
   const url = "http://yet-to-come";
-  const servers = args["servers"].map((one: unknown) =>
-    isToCome(one)
+  const servers = args["servers"].map((serverArg: unknown) =>
+    isToCome(serverArg)
       ? { provider: "p", models: [], url }
-      : isMapping(one) && isToCome(one["url"])
-        ? { ...one, url }
-        : one,
+      : isMapping(serverArg) && isToCome(serverArg["url"])
+        ? { ...serverArg, url }
+        : serverArg,
   );
   return { ...args, servers };
 }

@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 /** Rule of a kind of workload for its namespace (`WorkloadDescriptor`). */
 export interface NamespaceRule<Spec> {
   readonly server: { readonly name: string };
-  namespaceMade(said: Spec, name: string): string | undefined;
+  namespaceMade(spec: Spec, name: string): string | undefined;
 }
 
 /**
@@ -19,9 +19,9 @@ export function namespaceOf<Spec extends { namespace?: string; serverName?: stri
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Input<string> {
   const server = args.serverName ?? kind.server.name;
-  const made = kind.namespaceMade(args, server);
-  if (made === undefined) return args.namespace ?? server;
-  return workloadNamespace(`${name}-namespace`, made, opts).metadata.name;
+  const namespaceToCreate = kind.namespaceMade(args, server);
+  if (namespaceToCreate === undefined) return args.namespace ?? server;
+  return workloadNamespace(`${name}-namespace`, namespaceToCreate, opts).metadata.name;
 }
 
 /**
@@ -29,15 +29,15 @@ export function namespaceOf<Spec extends { namespace?: string; serverName?: stri
  * (talos pkg/machinery/config: default admission control); other clusters may not.
  *
  * @param name of the resource.
- * @param wanted name of the namespace.
+ * @param namespace name of the namespace.
  */
 export function workloadNamespace(
   name: string,
-  wanted: string,
+  namespace: string,
   opts: pulumi.CustomResourceOptions,
 ): k8s.core.v1.Namespace {
   const labels = { "pod-security.kubernetes.io/enforce": "baseline" };
-  return new k8s.core.v1.Namespace(name, { metadata: { name: wanted, labels } }, opts);
+  return new k8s.core.v1.Namespace(name, { metadata: { name: namespace, labels } }, opts);
 }
 
 /**
@@ -57,16 +57,16 @@ const withoutGpu =
  * needs at least five seconds to delete one (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
  */
 export function waitingFor(ahead: pulumi.Resource[]): pulumi.ResourceTransformation {
-  const made = new Map<unknown, pulumi.Resource>();
+  const createdNamespaces = new Map<unknown, pulumi.Resource>();
   return ({ type, resource, props, opts }) => {
     if (!withoutGpu.test(type)) return undefined;
     const { name, namespace } = (props.metadata ?? {}) as { name?: unknown; namespace?: unknown };
-    if (type.endsWith(":Namespace")) made.set(name, resource);
-    const place = made.get(namespace);
+    if (type.endsWith(":Namespace")) createdNamespaces.set(name, resource);
+    const ownNamespace = createdNamespaces.get(namespace);
     return {
       props,
       opts: pulumi.mergeOptions(opts, {
-        dependsOn: place === undefined ? ahead : [...ahead, place],
+        dependsOn: ownNamespace === undefined ? ahead : [...ahead, ownNamespace],
       }),
     };
   };

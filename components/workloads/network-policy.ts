@@ -26,8 +26,8 @@ export function clientsOf(
   if (allowFrom === undefined) return [];
   const pods = { podSelector: { matchLabels: labels(server) } };
   // Every namespace has this label, and only the API server sets it (kubernetes.io, Well-Known Labels).
-  const namespaces = allowFrom.map((one) => ({
-    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": one } },
+  const namespaces = allowFrom.map((namespaceName) => ({
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespaceName } },
   }));
   const policy = new k8s.networking.v1.NetworkPolicy(
     `${name}-clients`,

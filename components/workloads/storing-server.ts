@@ -44,7 +44,7 @@ export interface Storing {
   /** Properties of a server over several machines. Absent: it has one pod. */
   group?: Group;
   /** A further volume with its mount path. */
-  beside?: { volume: k8s.types.input.core.v1.Volume; mountPath: string };
+  sharedMount?: { volume: k8s.types.input.core.v1.Volume; mountPath: string };
   /** Its pod, in addition to the common fields. */
   pod?: Partial<k8s.types.input.core.v1.PodSpec>;
 }
@@ -57,7 +57,7 @@ export function storingServer<Args extends StoringArgs>(
     readonly keeps: string;
   },
   args: Args,
-  { storage, mountPath, container, group, beside, pod = {} }: Storing,
+  { storage, mountPath, container, group, sharedMount: beside, pod = {} }: Storing,
   opts: pulumi.CustomResourceOptions,
 ): Server {
   const { keeps } = kind;
@@ -70,12 +70,17 @@ export function storingServer<Args extends StoringArgs>(
     resources: { requests: { storage: args.storage ?? storage } },
     ...defined({ storageClassName: args.storageClass }),
   };
-  const { gpuResourceName: of, gpus } = args;
-  const asked = gpuRequest(name, serverName, { of, gpus, claim: args.claim, namespace }, opts);
+  const { gpuResourceName: resourceOrClass, gpus } = args;
+  const request = gpuRequest(
+    name,
+    serverName,
+    { resourceOrClass, gpus, claim: args.claim, namespace },
+    opts,
+  );
   const { allowFrom } = args;
   const settings = { name: serverName, namespace, port, active, readyWithin, exposure, allowFrom };
-  const having = {
-    resources: asked.resources,
+  const gpuAndVolumes = {
+    resources: request.resources,
     volumeMounts: [
       { name: keeps, mountPath },
       ...(beside ? [{ name: beside.volume.name, mountPath: beside.mountPath }] : []),
@@ -88,21 +93,25 @@ export function storingServer<Args extends StoringArgs>(
     automountServiceAccountToken: false,
     enableServiceLinks: false, // a variable such as OLLAMA_PORT of the Service would be taken for a setting of the server
     ...pod,
-    ...asked.pod,
+    ...request.pod,
     containers: [
       {
         name: kind.server.name,
         ports: [{ name: "http", containerPort: port }],
-        ...having,
+        ...gpuAndVolumes,
         ...container(readyWithin),
       },
     ],
     volumes: beside ? [beside.volume] : [],
   };
   if (group !== undefined) {
-    const { first, ...rest } = group;
-    const pod = { ...spec, initContainers: [{ ...first(readyWithin), ...having }] };
-    return serverGroup(name, { ...settings, ...rest, pod, volume: { name: keeps, claim } }, opts);
+    const { first: firstContainer, ...groupSettings } = group;
+    const pod = { ...spec, initContainers: [{ ...firstContainer(readyWithin), ...gpuAndVolumes }] };
+    return serverGroup(
+      name,
+      { ...settings, ...groupSettings, pod, volume: { name: keeps, claim } },
+      opts,
+    );
   }
   const annotations = { "pulumi.com/skipAwait": "true" };
   /**
@@ -113,13 +122,13 @@ export function storingServer<Args extends StoringArgs>(
    * Kubernetes refuses because the names are equal. In a `GpuCluster` the guard refuses this already at preview
    * (`components/kubernetes/guard`).
    */
-  const kept = new k8s.core.v1.PersistentVolumeClaim(
+  const createdClaim = new k8s.core.v1.PersistentVolumeClaim(
     `${name}-${keeps}`,
     { metadata: { name: volumeName(serverName, keeps), namespace, annotations }, spec: claim },
     { ...opts, deleteBeforeReplace: false },
   );
   const volumes = [
-    { name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } },
+    { name: keeps, persistentVolumeClaim: { claimName: createdClaim.metadata.name } },
     ...spec.volumes,
   ];
   return server(name, { ...settings, pod: { ...spec, volumes } }, opts);

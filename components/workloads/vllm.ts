@@ -63,7 +63,7 @@ export class Vllm extends pulumi.ComponentResource {
         livenessProbe: { ...alive, periodSeconds: 15, timeoutSeconds: 5, failureThreshold: 6 },
       }),
       // A container's default of 64 MiB is too little for the processes of tensor parallelism (NCCL).
-      beside: {
+      sharedMount: {
         volume: {
           name: "shm",
           emptyDir: { medium: "Memory", sizeLimit: args.sharedMemory ?? "8Gi" },

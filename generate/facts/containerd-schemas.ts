@@ -34,7 +34,7 @@ function structures(release: string): Record<string, Keys> {
   ) as {
     Dir: string;
   };
-  const found: Record<string, Keys> = {};
+  const structuresByName: Record<string, Keys> = {};
   for (const source of sources) {
     const scope = source.startsWith("internal/cri")
       ? "cri"
@@ -46,10 +46,10 @@ function structures(release: string): Record<string, Keys> {
       const keys = [...body!.matchAll(/^\t(?:\w+ +)?([^\s/].*?) +`toml:"(\w+)/gm)].map(
         ([, type, key]) => [key!, typeOf(type!.trim(), scope)],
       );
-      if (keys.length > 0) found[`${scope}.${name}`] = Object.fromEntries(keys) as Keys;
+      if (keys.length > 0) structuresByName[`${scope}.${name}`] = Object.fromEntries(keys) as Keys;
     }
   }
-  return found;
+  return structuresByName;
 }
 
 function typeOf(type: string, scope: string): string {
@@ -64,16 +64,35 @@ function typeOf(type: string, scope: string): string {
 }
 
 async function main(): Promise<void> {
-  const all = releases.map(structures);
+  const structuresOfReleases = releases.map(structures);
   const minors = releases.map((release) => Number(release.split(".")[1]));
-  const names = [...new Set(all.flatMap((found) => Object.keys(found)))].sort();
+  const names = [
+    ...new Set(
+      structuresOfReleases.flatMap((structuresOfRelease) => Object.keys(structuresOfRelease)),
+    ),
+  ].sort();
   const ranged = (name: string): Record<string, [string, number, number] | string> => {
-    const keys = [...new Set(all.flatMap((found) => Object.keys(found[name] ?? {})))].sort();
+    const keys = [
+      ...new Set(
+        structuresOfReleases.flatMap((structuresOfRelease) =>
+          Object.keys(structuresOfRelease[name] ?? {}),
+        ),
+      ),
+    ].sort();
     return Object.fromEntries(
       keys.map((key) => {
-        const has = minors.filter((_, index) => all[index]![name]?.[key] !== undefined);
-        const type = all.findLast((found) => found[name]?.[key] !== undefined)![name]![key]!;
-        return [key, has.length === minors.length ? type : [type, has[0]!, has.at(-1)!]];
+        const minorsWithKey = minors.filter(
+          (_, index) => structuresOfReleases[index]![name]?.[key] !== undefined,
+        );
+        const type = structuresOfReleases.findLast(
+          (structuresOfRelease) => structuresOfRelease[name]?.[key] !== undefined,
+        )![name]![key]!;
+        return [
+          key,
+          minorsWithKey.length === minors.length
+            ? type
+            : [type, minorsWithKey[0]!, minorsWithKey.at(-1)!],
+        ];
       }),
     );
   };

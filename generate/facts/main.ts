@@ -20,34 +20,34 @@ Without an argument: releases, cards, images and newer, one after the other. A s
 `;
 
 /** Renews the tables that the arguments name, and returns the exit status. */
-async function main([what, from, ...others]: readonly string[]): Promise<number> {
-  const sources = others.length > 0 && others.every((each) => /^v[\d.]+=./.test(each));
-  if (what === "operator" && from !== undefined && sources) {
-    recordOperator(from, others);
+async function main([table, source, ...otherArgs]: readonly string[]): Promise<number> {
+  const sources = otherArgs.length > 0 && otherArgs.every((arg) => /^v[\d.]+=./.test(arg));
+  if (table === "operator" && source !== undefined && sources) {
+    recordOperator(source, otherArgs);
     return 0;
   }
-  if (what === undefined) {
+  if (table === undefined) {
     const { lines, failed, asked } = await renewAll();
-    tell(lines);
+    printLines(lines);
     return failed === asked ? 1 : 0;
   }
-  const renew = Object.hasOwn(renewing, what) ? renewing[what] : undefined;
-  if (renew === undefined || others.length > 0) {
-    (what === "--help" ? process.stdout : process.stderr).write(usage);
-    return what === "--help" ? 0 : 2;
+  const renew = Object.hasOwn(renewals, table) ? renewals[table] : undefined;
+  if (renew === undefined || otherArgs.length > 0) {
+    (table === "--help" ? process.stdout : process.stderr).write(usage);
+    return table === "--help" ? 0 : 2;
   }
-  tell(await renew(from));
+  printLines(await renew(source));
   return 0;
 }
 
-const renewing: Record<string, (from?: string) => Promise<string[]>> = {
-  cards: async (from) => [await renewCards(from)],
-  releases: (from) => renewReleases(from),
+const renewals: Record<string, (source?: string) => Promise<string[]>> = {
+  cards: async (source) => [await renewCards(source)],
+  releases: (source) => renewReleases(source),
   images: () => renewImages(),
   newer: () => newerThanTables(),
 };
 
-const tell = (lines: readonly string[]): void =>
+const printLines = (lines: readonly string[]): void =>
   void process.stdout.write(`${lines.length === 0 ? "nothing new" : lines.join("\n")}\n`);
 
 main(process.argv.slice(2)).then(

@@ -86,18 +86,18 @@ function printedNames(listed: string, chip: string): string[] {
 
 /** Splits a name of several cards: `A2 / A16`, `GH200 120GB / 480GB`, `RTX 2000 / 2000E Ada Generation`. */
 function split(name: string): string[] {
-  const [first = "", ...others] = name.split(/ ?\/ ?/);
+  const [first = "", ...otherNames] = name.split(/ ?\/ ?/);
   const words = first.split(" ");
   const family = /^(GeForce|Quadro|Tesla|GRID|NVS|RTX|T\d+E?|A\d+|CMP)\b/;
-  const names = others.map((other) =>
-    family.test(other) ? other : [...words.slice(0, -1), other].join(" "),
+  const names = otherNames.map((otherName) =>
+    family.test(otherName) ? otherName : [...words.slice(0, -1), otherName].join(" "),
   );
   // `RTX 2000 / 2000E Ada Generation`: the text after the second number also belongs to the first.
-  const tail = others
-    .find((other) => other.startsWith(words.at(-1) ?? " ") && !family.test(other))
+  const tail = otherNames
+    .find((otherName) => otherName.startsWith(words.at(-1) ?? " ") && !family.test(otherName))
     ?.split(" ")
     .slice(1);
   return [[first, ...(tail ?? [])].join(" "), ...names].filter(
-    (each) => gridCard.test(each) || !/^(GRID |T10-)/.test(each),
+    (cardName) => gridCard.test(cardName) || !/^(GRID |T10-)/.test(cardName),
   );
 }

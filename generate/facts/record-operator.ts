@@ -54,20 +54,23 @@ export function recordOperator(helm: string, sources: readonly string[]): void {
         (entry.in[release] ??= []).push(variant);
         objects.set(text, entry);
       }
-    for (const each of fs
+    for (const customResource of fs
       .readdirSync(path.join(chart, "crds"))
       .map((crd) => definition(chart, crd))) {
-      const entry = definitions.get(JSON.stringify(each)) ?? { releases: [], ...each };
+      const entry = definitions.get(JSON.stringify(customResource)) ?? {
+        releases: [],
+        ...customResource,
+      };
       entry.releases.push(release);
-      definitions.set(JSON.stringify(each), entry);
+      definitions.set(JSON.stringify(customResource), entry);
     }
     fs.rmSync(chart, { recursive: true });
   }
   const source =
     "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by `npm run facts -- operator`";
   // One line per object, so that a diff shows the changed objects.
-  const lines = (of: Map<string, object>): string =>
-    `[\n${[...of.values()].map((one) => JSON.stringify(one)).join(",\n")}\n]`;
+  const lines = (itemsByKey: Map<string, object>): string =>
+    `[\n${[...itemsByKey.values()].map((item) => JSON.stringify(item)).join(",\n")}\n]`;
   const head = `"source":${JSON.stringify(source)},\n"variants":${JSON.stringify(variants)}`;
   fs.writeFileSync(
     recorded,

@@ -10,13 +10,13 @@ export interface Published {
 const LIMIT = 30_000;
 
 const json = async (url: string): Promise<unknown> => {
-  const response = await asked(url, {});
+  const response = await fetchWithin(url, {});
   if (!response.ok) throw new Error(`${url}: answers ${response.status}`);
   return response.json();
 };
 
 /** Sends a request; an error names the server. */
-async function asked(url: string, options: RequestInit): Promise<Response> {
+async function fetchWithin(url: string, options: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { ...options, signal: AbortSignal.timeout(LIMIT) });
   } catch (error) {
@@ -44,11 +44,11 @@ export async function onPyPi(name: string): Promise<Published> {
 /** The newest release of a repository on GitHub, pre-releases excluded. */
 export async function onGitHub(repository: string): Promise<Published> {
   const url = `https://api.github.com/repos/${repository}/releases/latest`;
-  const { tag_name: tag, published_at: at } = (await json(url)) as {
+  const { tag_name: tag, published_at: publishedAt } = (await json(url)) as {
     tag_name: string;
     published_at: string;
   };
-  return { version: tag.replace(/^v/, ""), month: at.slice(0, 7) };
+  return { version: tag.replace(/^v/, ""), month: publishedAt.slice(0, 7) };
 }
 
 /** Media types of a manifest: an image of one platform, or an index of several. */
@@ -86,7 +86,7 @@ async function manifestOf(image: string): Promise<Response> {
   const path = host === undefined && !name.includes("/") ? `library/${name}` : name;
   const url = `https://${host ?? "registry-1.docker.io"}/v2/${path}/manifests/${tag}`;
   const ask = (headers: Record<string, string>): Promise<Response> =>
-    asked(url, { method: "HEAD", headers: { accept: manifests, ...headers } });
+    fetchWithin(url, { method: "HEAD", headers: { accept: manifests, ...headers } });
   const first = await ask({});
   const challenge = first.headers.get("www-authenticate") ?? "";
   const response =
@@ -109,11 +109,11 @@ async function tokenFor(challenge: string): Promise<string> {
   const url = new URL(realm);
   for (const key of ["service", "scope"])
     if (parameters.has(key)) url.searchParams.set(key, parameters.get(key)!);
-  const { token, access_token: other } = (await json(url.href)) as {
+  const { token, access_token: accessToken } = (await json(url.href)) as {
     token?: string;
     access_token?: string;
   };
-  const found = token ?? other;
-  if (found === undefined) throw new Error(`${url.origin}: gives no token`);
-  return found;
+  const anyToken = token ?? accessToken;
+  if (anyToken === undefined) throw new Error(`${url.origin}: gives no token`);
+  return anyToken;
 }

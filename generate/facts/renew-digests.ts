@@ -20,8 +20,8 @@ export const renewDigests = (folder = tablesFolder): Promise<string[]> =>
       const served = await digestOf(tag);
       if (served === undefined || served === digest) return undefined;
       const table = path.join(folder, "images.json");
-      const before = await fs.readFile(table, "utf8");
-      await fs.writeFile(table, before.replace(`"${image}"`, `"${tag}@${served}"`));
+      const previousText = await fs.readFile(table, "utf8");
+      await fs.writeFile(table, previousText.replace(`"${image}"`, `"${tag}@${served}"`));
       return `${tag}: ${digest} → ${served}`;
     },
   );

@@ -18,9 +18,9 @@ interface Server {
   /** Its image for a release. */
   image: (version: string) => string;
   /** Release that the table has. */
-  has: string;
+  tableVersion: string;
   /** The table's text with a new release. */
-  renewed: (text: string, published: Published) => string;
+  renewText: (text: string, published: Published) => string;
 }
 
 const tagOf = (image: string): string => image.replace(/^.*:v?/, "");
@@ -43,8 +43,8 @@ const servers: Server[] = [
     file: "cuda.json",
     newest: () => onPyPi("vllm"),
     image: (version) => `vllm/vllm-openai:v${version}`,
-    has: newestVllm.image.replace(/^v/, ""),
-    renewed: (text, { version, month }) =>
+    tableVersion: newestVllm.image.replace(/^v/, ""),
+    renewText: (text, { version, month }) =>
       text.replace(
         `"image": "${newestVllm.image}", "released": "${newestVllm.released}"`,
         `"image": "v${version}", "released": "${month}"`,
@@ -55,16 +55,16 @@ const servers: Server[] = [
     file: "images.json",
     newest: () => onPyPi("litellm"),
     image: litellm,
-    has: tagOf(workloads.litellm),
-    renewed: inImages("litellm", litellm),
+    tableVersion: tagOf(workloads.litellm),
+    renewText: inImages("litellm", litellm),
   },
   {
     name: "Ollama",
     file: "images.json",
     newest: () => onGitHub("ollama/ollama"),
     image: ollama,
-    has: tagOf(workloads.ollama),
-    renewed: inImages("ollama", ollama),
+    tableVersion: tagOf(workloads.ollama),
+    renewText: inImages("ollama", ollama),
   },
 ];
 
@@ -78,18 +78,18 @@ export const renewImages = (folder = tablesFolder): Promise<string[]> =>
   inTurn(
     servers,
     ({ name }) => name,
-    async ({ name, file, newest, image, has, renewed }) => {
+    async ({ name, file, newest, image, tableVersion, renewText }) => {
       const published = await newest();
       const { version } = published;
-      if (!semver.valid(version) || !semver.gt(version, has)) return undefined;
+      if (!semver.valid(version) || !semver.gt(version, tableVersion)) return undefined;
       if (!(await isServed(image(version))))
         return `${name} ${version}: is published, but ${image(version)} is not served; left as it is`;
       const table = path.join(folder, file);
-      const before = await fs.readFile(table, "utf8");
-      const after = renewed(before, published);
-      if (after === before) throw new Error(`${file} has no line of it to renew`);
-      await fs.writeFile(table, after);
-      return `${name}: ${has} → ${version} (${published.month})`;
+      const previousText = await fs.readFile(table, "utf8");
+      const renewedText = renewText(previousText, published);
+      if (renewedText === previousText) throw new Error(`${file} has no line of it to renew`);
+      await fs.writeFile(table, renewedText);
+      return `${name}: ${tableVersion} → ${version} (${published.month})`;
     },
   );
 
@@ -103,19 +103,19 @@ const chartRepositories: Record<ChartName, string> = {
 
 /** Lists releases of charts and of CUDA that are newer than the tables. A person must read their changes. */
 export async function newerThanTables(): Promise<string[]> {
-  const ofCharts = await inTurn(
+  const chartLines = await inTurn(
     Object.entries(chartRepositories),
     ([chart]) => chart,
     async ([chart, repository]) => {
       const { version } = await onGitHub(repository);
-      const newest = charts.findLast((each) => each.chart === chart)!.version;
+      const newest = charts.findLast((row) => row.chart === chart)!.version;
       const isNewer = semver.valid(version) !== null && semver.gt(version, newest);
       return isNewer
         ? `${chart} ${version}: the tables end at ${newest}; read its values ("A chart's release" in CONTRIBUTING.md)`
         : undefined;
     },
   );
-  const ofCuda = await inTurn(
+  const cudaLines = await inTurn(
     ["CUDA"],
     (name) => name,
     async () => {
@@ -127,22 +127,22 @@ export async function newerThanTables(): Promise<string[]> {
         : undefined;
     },
   );
-  return [...ofCharts, ...ofCuda];
+  return [...chartLines, ...cudaLines];
 }
 
 /**
  * Results of several renewals, which run one after the other: two must not write a table at once. A failure becomes a
  * line, and the others still run.
  */
-export async function inTurn<Thing>(
-  things: readonly Thing[],
-  nameOf: (thing: Thing) => string,
-  act: (thing: Thing) => Promise<string | undefined>,
+export async function inTurn<Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+  renewItem: (item: Item) => Promise<string | undefined>,
 ): Promise<string[]> {
   const lines: string[] = [];
-  for (const thing of things) {
-    const line = await act(thing).catch(
-      (error: unknown) => `${nameOf(thing)}: left as it is: ${(error as Error).message}`,
+  for (const item of items) {
+    const line = await renewItem(item).catch(
+      (error: unknown) => `${nameOf(item)}: left as it is: ${(error as Error).message}`,
     );
     if (line !== undefined) lines.push(line);
   }

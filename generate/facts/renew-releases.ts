@@ -50,41 +50,47 @@ export async function renewReleases(
     const {
       newFeature,
       extensions = [],
-      ...told
+      ...factoryFacts
     } = readExtensions(await read(`${factory}/version/${text}/extensions/official`));
-    const { lts, production, toolkit } = told;
+    const { lts, production, toolkit } = factoryFacts;
     const hasToolkit = toolkit !== undefined || capabilitiesOf(text).toolkit === "operator";
     if (lts === undefined || production === undefined || !hasToolkit) {
       report.push(`${text}: the Image Factory does not list its drivers and toolkit`);
       continue;
     }
-    const brought = { lts, production, ...defined({ "new-feature": newFeature, toolkit }) };
-    const isSame = Object.entries(brought).every(
-      ([key, value]) => newest[key as keyof typeof brought] === value,
+    const newDrivers = { lts, production, ...defined({ "new-feature": newFeature, toolkit }) };
+    const isSame = Object.entries(newDrivers).every(
+      ([key, value]) => newest[key as keyof typeof newDrivers] === value,
     );
-    if (newest.inferred) rows.splice(last, 1, { minor, from: newest.from, to: patch, ...brought });
+    if (newest.inferred)
+      rows.splice(last, 1, { minor, from: newest.from, to: patch, ...newDrivers });
     else if (isSame && patch === newest.to + 1) newest.to = patch;
     else
       rows.splice(last + 1, 0, {
         minor,
         from: isSame ? patch : newest.to + 1,
         to: patch,
-        ...brought,
+        ...newDrivers,
       });
     const words = toolkit === undefined ? "" : `, toolkit ${toolkit}`;
     report.push(`${text}: ${lts} (lts), ${production} (production)${words}`);
-    const others = extensions.filter((name) => !extensionsOf(minor).has(name));
-    if (others.length > 0)
-      report.push(`${text}: has extensions that since.json does not: ${others.join(", ")}`);
+    const unknownExtensions = extensions.filter((name) => !extensionsOf(minor).has(name));
+    if (unknownExtensions.length > 0)
+      report.push(
+        `${text}: has extensions that since.json does not: ${unknownExtensions.join(", ")}`,
+      );
   }
-  const before = await fs.readFile(file, "utf8");
-  if (!rowsOfFile.test(before)) throw new Error(`${file}: has no table of drivers to renew`);
+  const previousText = await fs.readFile(file, "utf8");
+  if (!rowsOfFile.test(previousText)) throw new Error(`${file}: has no table of drivers to renew`);
   const lines = rows
     .map((row) => `    ${JSON.stringify(row, null, 1).replace(/\n */g, " ")}`)
     .join(",\n");
   await fs.writeFile(
     file,
-    before.replace(rowsOfFile, (_all, start: string, end: string) => `${start}${lines}${end}`),
+    previousText.replace(
+      rowsOfFile,
+      (_all, start: string, end: string) => `${start}${lines}${end}`,
+    ),
   );
   return report;
 }

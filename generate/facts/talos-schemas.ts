@@ -139,7 +139,7 @@ function refine(type: string, node: Node | undefined): string {
 /** Decoded structures, with additions for their keys from the schema of this release or an older one. */
 function refined(all: (Structures & { published: Definitions })[]): Structures[] {
   return all.map(({ minor, kinds, defs }, index) => {
-    const said = (name: string, key: string): Node | undefined =>
+    const nodeOf = (name: string, key: string): Node | undefined =>
       all
         .slice(0, index + 1)
         .toReversed()
@@ -156,7 +156,7 @@ function refined(all: (Structures & { published: Definitions })[]): Structures[]
             Object.fromEntries(
               Object.entries(keys).map(([key, type]) => [
                 key,
-                `${required(name).has(key) ? "!" : ""}${refine(type, said(name, key))}`,
+                `${required(name).has(key) ? "!" : ""}${refine(type, nodeOf(name, key))}`,
               ]),
             ),
           ]),
@@ -170,10 +170,10 @@ function refined(all: (Structures & { published: Definitions })[]): Structures[]
 /** A value for a range of minors, `[value, from, to]`; or only the value if it holds in all of them. */
 type Ranged = string | [string, number, number][];
 
-function ranged(said: (string | undefined)[], minors: number[]): Ranged {
-  if (new Set(said).size === 1) return said[0]!;
+function ranged(values: (string | undefined)[], minors: number[]): Ranged {
+  if (new Set(values).size === 1) return values[0]!;
   const ranges: [string, number, number][] = [];
-  said.forEach((value, index) => {
+  values.forEach((value, index) => {
     const last = ranges.at(-1);
     if (value === undefined) return;
     if (last?.[0] === value && last[2] === minors[index - 1]) last[2] = minors[index]!;
@@ -183,16 +183,17 @@ function ranged(said: (string | undefined)[], minors: number[]): Ranged {
 }
 
 function rangedRecord(
-  of: { minor: number; record: Record<string, string> }[],
+  recordsByMinor: { minor: number; record: Record<string, string> }[],
 ): Record<string, Ranged> {
-  const keys = [...new Set(of.flatMap(({ record }) => Object.keys(record)))].sort();
-  const minors = of.map(({ minor }) => minor);
-  const said = (key: string): (string | undefined)[] => of.map(({ record }) => record[key]);
-  return Object.fromEntries(keys.map((key) => [key, ranged(said(key), minors)]));
+  const keys = [...new Set(recordsByMinor.flatMap(({ record }) => Object.keys(record)))].sort();
+  const minors = recordsByMinor.map(({ minor }) => minor);
+  const valuesOf = (key: string): (string | undefined)[] =>
+    recordsByMinor.map(({ record }) => record[key]);
+  return Object.fromEntries(keys.map((key) => [key, ranged(valuesOf(key), minors)]));
 }
 
-async function main(more: string[]): Promise<void> {
-  const sources = [...releases, ...more];
+async function main(otherReleases: string[]): Promise<void> {
+  const sources = [...releases, ...otherReleases];
   const minors = sources
     .map((source) => Number(source.split(".")[1]))
     .sort((left, right) => left - right);

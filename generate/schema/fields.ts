@@ -54,10 +54,10 @@ function membersOf(
   const inherited = (declaration.heritageClauses ?? [])
     .flatMap(({ types }) => types)
     .flatMap(({ expression }) => declarationOf(expression, checker) ?? [])
-    .flatMap((above) => membersOf(above, checker));
-  const own = new Set(declaration.members.map((member) => member.name?.getText()));
+    .flatMap((base) => membersOf(base, checker));
+  const ownNames = new Set(declaration.members.map((member) => member.name?.getText()));
   return [
-    ...inherited.filter((member) => !own.has(member.name?.getText())),
+    ...inherited.filter((member) => !ownNames.has(member.name?.getText())),
     ...declaration.members,
   ];
 }
@@ -65,26 +65,29 @@ function membersOf(
 function fieldsOf(
   declaration: ts.InterfaceDeclaration,
   checker: ts.TypeChecker,
-  above: string[],
+  parentPath: string[],
 ): Field[] {
   const members = membersOf(declaration, checker);
   return members.filter(ts.isPropertySignature).flatMap((member) => {
-    const at = [...above, member.name.getText()];
-    const { type, below } = innermost(member.type);
+    const fieldPath = [...parentPath, member.name.getText()];
+    const { type, below: innerPath } = innermost(member.type);
     const inner = type && declarationOf(type, checker);
-    return [fieldOf(member, at), ...(inner ? fieldsOf(inner, checker, [...at, ...below]) : [])];
+    return [
+      fieldOf(member, fieldPath),
+      ...(inner ? fieldsOf(inner, checker, [...fieldPath, ...innerPath]) : []),
+    ];
   });
 }
 
 /** The type of the items of nested lists and mappings, and the path to it. */
 function innermost(
   type: ts.TypeNode | undefined,
-  below: string[] = [],
+  innerPath: string[] = [],
 ): { type?: ts.TypeNode; below: string[] } {
-  if (type && ts.isArrayTypeNode(type)) return innermost(type.elementType, [...below, "[]"]);
+  if (type && ts.isArrayTypeNode(type)) return innermost(type.elementType, [...innerPath, "[]"]);
   if (type && ts.isTypeReferenceNode(type) && type.typeName.getText() === "Record")
-    return innermost(type.typeArguments?.[1], [...below, "*"]);
-  return type ? { type, below } : { below };
+    return innermost(type.typeArguments?.[1], [...innerPath, "*"]);
+  return type ? { type, below: innerPath } : { below: innerPath };
 }
 
 function declarationOf(
@@ -97,7 +100,7 @@ function declarationOf(
   return aliased?.declarations?.find(ts.isInterfaceDeclaration);
 }
 
-function fieldOf(member: ts.PropertySignature, at: string[]): Field {
+function fieldOf(member: ts.PropertySignature, fieldPath: string[]): Field {
   const text = (comment: string | ts.NodeArray<ts.JSDocComment> | undefined): string =>
     (ts.getTextOfJSDocComment(comment) ?? "").replace(/\s*\n\s*/g, " ").trim();
   const comments = ts.getJSDocCommentsAndTags(member).filter(ts.isJSDoc);
@@ -107,7 +110,7 @@ function fieldOf(member: ts.PropertySignature, at: string[]): Field {
       ? { [name]: name === "example" ? unquoted(tags.get(name)!) : tags.get(name)! }
       : {};
   return {
-    path: at,
+    path: fieldPath,
     meaning: comments.map(({ comment }) => text(comment)).join(" "),
     required: member.questionToken === undefined,
     ...tag("default"),

@@ -99,9 +99,13 @@ export function renderStackSchema(): string {
 
 /** The part of a schema at a field's path. */
 export function schemaAt(schema: JsonSchema, path: string[]): JsonSchema {
-  return path.reduce((at, part) => {
+  return path.reduce((current, part) => {
     const next =
-      part === "[]" ? at.items : part === "*" ? at.additionalProperties : at.properties?.[part];
+      part === "[]"
+        ? current.items
+        : part === "*"
+          ? current.additionalProperties
+          : current.properties?.[part];
     if (typeof next !== "object")
       throw new Error(`${path.join(".")}: the schema has no ${part}, but the types have`);
     return next;

@@ -16,16 +16,17 @@ as you type. \`npm run schema\` makes the page from the docstrings in [component
  */
 export function referencePage(fields: Field[] = fieldsOfStack()): string {
   const schema = clusterSchema(fields);
-  const shown = fields.filter((field) => !isOfMachines(field, fields));
-  const sections = sectionsOf(shown);
-  return [intro, ...sections.map((each) => section(each, schema))].join("\n");
+  const pageFields = fields.filter((field) => !isOfMachines(field, fields));
+  const sections = sectionsOf(pageFields);
+  return [intro, ...sections.map((sectionFields) => section(sectionFields, schema))].join("\n");
 }
 
 /** Whether a field of `machineDefaults` or of a pool equals a field of a machine, under which the page shows it. */
 function isOfMachines({ path, meaning }: Field, fields: Field[]): boolean {
-  const rest = /^(?:machineDefaults|pools\.\*)\.(.+)$/.exec(path.join("."))?.[1];
+  const subPath = /^(?:machineDefaults|pools\.\*)\.(.+)$/.exec(path.join("."))?.[1];
   return fields.some(
-    (other) => other.path.join(".") === `machines.*.${rest}` && other.meaning === meaning,
+    (otherField) =>
+      otherField.path.join(".") === `machines.*.${subPath}` && otherField.meaning === meaning,
   );
 }
 
@@ -47,32 +48,32 @@ function sectionsOf(fields: Field[]): Section[] {
   for (const field of fields)
     byOwner.set(ownerOf(field), [...(byOwner.get(ownerOf(field)) ?? []), field]);
   const sections: Section[] = [];
-  const alike = new Map<string, Section>();
-  const first = new Map<string, string>();
-  for (const [owner, own] of byOwner) {
-    const twin = alike.get(own.map(textOf).join("\n"));
+  const sectionsByContent = new Map<string, Section>();
+  const firstOwners = new Map<string, string>();
+  for (const [owner, ownFields] of byOwner) {
+    const twin = sectionsByContent.get(ownFields.map(textOf).join("\n"));
     if (twin) {
       twin.twins.push(owner);
       continue;
     }
-    const made: Section = { owner, twins: [], fields: [], same: new Map() };
-    alike.set(own.map(textOf).join("\n"), made);
-    for (const field of own) {
+    const newSection: Section = { owner, twins: [], fields: [], same: new Map() };
+    sectionsByContent.set(ownFields.map(textOf).join("\n"), newSection);
+    for (const field of ownFields) {
       const key = `${parentOf(owner)} ${textOf(field)}`;
-      const above = first.get(key);
-      if (above === undefined) {
-        first.set(key, owner);
-        made.fields.push(field);
-      } else made.same.set(above, [...(made.same.get(above) ?? []), field]);
+      const firstOwner = firstOwners.get(key);
+      if (firstOwner === undefined) {
+        firstOwners.set(key, owner);
+        newSection.fields.push(field);
+      } else newSection.same.set(firstOwner, [...(newSection.same.get(firstOwner) ?? []), field]);
     }
-    sections.push(made);
+    sections.push(newSection);
   }
   return sections;
 }
 
 /** Key that is equal for two fields of one meaning. */
-const textOf = ({ path, meaning, required, default: usual }: Field): string =>
-  JSON.stringify([path.at(-1), meaning, required, usual]);
+const textOf = ({ path, meaning, required, default: defaultValue }: Field): string =>
+  JSON.stringify([path.at(-1), meaning, required, defaultValue]);
 
 const parentOf = (owner: string): string => owner.split(".").slice(0, -1).join(".");
 
@@ -92,8 +93,8 @@ const inCode = (names: string[]): string => names.map((name) => `\`${name}\``).j
 
 function section({ owner, twins, fields, same }: Section, schema: JsonSchema): string {
   const sameLines = [...same].map(
-    ([above, twinsThere]) =>
-      `As in \`${above}\`: ${inCode(twinsThere.map(({ path }) => path.at(-1)!))}.`,
+    ([firstOwner, twinsThere]) =>
+      `As in \`${firstOwner}\`: ${inCode(twinsThere.map(({ path }) => path.at(-1)!))}.`,
   );
   const pool = "Also every field of `machines.<name>`, except `address` and `uuid`.";
   const lines = [
@@ -119,13 +120,13 @@ function entry(field: Field, schema: JsonSchema): string {
   ];
   const [first, rest] = firstSentence(meaning);
   const name = `<code>${path.at(-1)!}</code>${required ? " (required)" : ""}`;
-  const more = [rest, causes ? `**Causes** ${causes}.` : ""].filter((text) => text !== "");
+  const details = [rest, causes ? `**Causes** ${causes}.` : ""].filter((text) => text !== "");
   return [
     `<details><summary><a id="${anchorOf(path)}"></a>${name}: ${asHtml(first)}</summary>`,
     "",
     facts.filter((fact) => fact !== "").join(" · "),
     "",
-    ...(more.length > 0 ? [more.join(" "), ""] : []),
+    ...(details.length > 0 ? [details.join(" "), ""] : []),
     "</details>",
     "",
   ].join("\n");

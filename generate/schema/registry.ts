@@ -13,7 +13,7 @@ const repository = `https://github.com/${owner}/${repositoryName}`;
  * Facts about a package that Pulumi's registry shows, in addition to its resources (pulumi/pulumi v3.259.0,
  * pkg/codegen/schema/schema.go, PackageSpec). The registry sorts packages by the `keywords` with a slash.
  */
-const shown = {
+const registryFields = {
   displayName: "NVIDIA GPUs on Talos Linux",
   publisher: owner,
   repository,
@@ -63,7 +63,7 @@ export function withRegistry(schema: PackageSchema): PackageSchema {
   const cluster = content.resources![main]!;
   cluster.description = `${cluster.description}\n\n${exampleUsage()}`;
   const language = { ...content.language, go: { ...content.language?.["go"], importBasePath } };
-  return { name, version, description, ...shown, ...content, language };
+  return { name, version, description, ...registryFields, ...content, language };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { look } from "../../cli/discover/look";
+import { readCluster } from "../../cli/discover/look";
 import { renderDiscovered, stackOf } from "../../cli/discover/stack-of";
 import { parseSpec, planCluster, type Plan } from "../../components/recipe";
 import { configurationOf } from "../../stacks/stack-file";
@@ -26,7 +26,7 @@ export async function discoverLab({
     kubeconfig: kubernetes.kubeconfig,
     machines: { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig"), secrets: [] },
   };
-  const observed = await look(access, 60_000, () => {});
+  const observed = await readCluster(access, 60_000, () => {});
   const stack = renderDiscovered(stackOf(observed), observed.unseen, "the lab");
   // The comparison reads the file again, with the images that the lab gave the stack.
   const parsed = parseSpec(withServedImages(configurationOf(stack, "discover"), options));

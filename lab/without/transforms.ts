@@ -103,7 +103,7 @@ export const transforms: Record<FixId, Transform> = {
 
   /** Pulls the models in a postStart hook, as many charts do. */
   modelsPull: ({ spec }) => {
-    for (const { said } of workloadsOfKind(spec, "ollama")) said.models = []; // program.ts adds the hook
+    for (const { spec: ollama } of workloadsOfKind(spec, "ollama")) ollama.models = []; // program.ts adds the hook
   },
 
   /** Makes the GPU provider select nodes by a role label that no node has. */
@@ -150,7 +150,7 @@ export const transforms: Record<FixId, Transform> = {
 
   /** Gives vLLM's pods only a container's default shared memory. */
   sharedMemory: ({ spec }) => {
-    for (const { said } of workloadsOfKind(spec, "vllm")) said.sharedMemory = "64Mi";
+    for (const { spec: vllm } of workloadsOfKind(spec, "vllm")) vllm.sharedMemory = "64Mi";
   },
 
   /** Sets the taints in the machine's configuration, which a worker may not apply. */

@@ -17,12 +17,12 @@ const onePart: Policy = {
     return resources.flatMap((resource) => {
       const patched = patchesOf(resource);
       if (!patched) return [];
-      const here = patched.patches
+      const partCount = patched.patches
         .flatMap(filesOf)
         .filter((path) => path === containerdPart).length;
-      const count = (parts.get(patched.machine) ?? 0) + here;
+      const count = (parts.get(patched.machine) ?? 0) + partCount;
       parts.set(patched.machine, count);
-      if (here === 0 || count < 2) return [];
+      if (partCount === 0 || count < 2) return [];
       const message = `${patched.machine} gets ${containerdPart} ${count} times; its boot would fail; write the file in one patch, or use machines.<name>.containerd`;
       return [{ resource, message }];
     });
@@ -41,10 +41,12 @@ const serialControlPlanes: Policy = {
     return upgrades.flatMap((resource, index) =>
       upgrades
         .slice(0, index)
-        .filter((other) => !waitsFor(resource, other) && !waitsFor(other, resource))
-        .map((other) => ({
+        .filter(
+          (otherUpgrade) => !waitsFor(resource, otherUpgrade) && !waitsFor(otherUpgrade, resource),
+        )
+        .map((otherUpgrade) => ({
           resource,
-          message: `neither this upgrade nor ${other.name} waits for the other; both control planes could be down at the same time; make one depend on the other`,
+          message: `neither this upgrade nor ${otherUpgrade.name} waits for the other; both control planes could be down at the same time; make one depend on the other`,
         })),
     );
   },
@@ -127,18 +129,18 @@ const gpuRequests: Policy = {
   name: "gpu-pods-ask-for-gpus",
   description: "A pod sees only the cards that it has requested from the device plugin.",
   find: (resources) =>
-    podMakers(resources).flatMap(({ resource, spec, at, isDaemon }) => {
+    podMakers(resources).flatMap(({ resource, spec, at: specPath, isDaemon }) => {
       const variables = containersOf(spec).flatMap(({ env }) => env ?? []);
       const visible = variables.find(({ name }) => name === "NVIDIA_VISIBLE_DEVICES")?.value;
-      const sees =
+      const seesCards =
         visible === undefined
           ? spec.runtimeClassName === "nvidia"
           : !/^(?:|none|void)$/.test(visible);
       // A DaemonSet may manage all cards of its node; it takes none from other pods.
       const mayAsk = ["containers", "initContainers"].some((list) =>
-        mayHave(resource, ...at, list, "*", "resources"),
+        mayHave(resource, ...specPath, list, "*", "resources"),
       );
-      if (!sees || isDaemon || asksForGpu(spec) || mayAsk) return [];
+      if (!seesCards || isDaemon || asksForGpu(spec) || mayAsk) return [];
       const message =
         "it sees the cards of its node without a request; it would share them with pods that requested them; set a limit of nvidia.com/gpu";
       return [{ resource, message }];

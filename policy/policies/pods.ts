@@ -41,13 +41,21 @@ export function podMakers(resources: readonly Resource[]): PodMaker[] {
   return resources.flatMap((resource) => {
     if (!/^kubernetes:(?:core|apps|batch)\//.test(resource.type)) return [];
     const kind = resource.type.split(":").at(-1) ?? "";
-    const at = places[kind] ?? ["spec", "template", "spec"];
-    const spec = at.reduce<any>((value, step) => value?.[step], resource.props) as
+    const specPath = places[kind] ?? ["spec", "template", "spec"];
+    const spec = specPath.reduce<any>((value, step) => value?.[step], resource.props) as
       PodSpec | undefined;
     if (spec?.containers === undefined) return [];
     const { namespace } = (resource.props["metadata"] ?? {}) as { namespace?: string };
-    const other = mayHave(resource, "metadata", "namespace") ? undefined : "default";
-    return [{ resource, namespace: namespace ?? other, spec, at, isDaemon: kind === "DaemonSet" }];
+    const fallback = mayHave(resource, "metadata", "namespace") ? undefined : "default";
+    return [
+      {
+        resource,
+        namespace: namespace ?? fallback,
+        spec,
+        at: specPath,
+        isDaemon: kind === "DaemonSet",
+      },
+    ];
   });
 }
 

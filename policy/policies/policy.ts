@@ -36,16 +36,16 @@ export interface Policy {
  * Whether a resource waits for a second resource, directly or through further ones. A resource also waits for
  * everything that its parents wait for.
  */
-export function waitsFor(resource: Resource, other: Resource): boolean {
-  const seen = new Set<string>();
+export function waitsFor(resource: Resource, target: Resource): boolean {
+  const visited = new Set<string>();
   const pending: Resource[] = [
     ...resource.dependencies,
     ...(resource.parent ? [resource.parent] : []),
   ];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (next.urn === other.urn) return true;
-    if (seen.has(next.urn)) continue;
-    seen.add(next.urn);
+    if (next.urn === target.urn) return true;
+    if (visited.has(next.urn)) continue;
+    visited.add(next.urn);
     pending.push(...next.dependencies, ...(next.parent ? [next.parent] : []));
   }
   return false;
@@ -57,7 +57,7 @@ export function waitsFor(resource: Resource, other: Resource): boolean {
  * @param path steps from the inputs on; `*` stands for any step.
  */
 export function mayHave({ unknown = [] }: Resource, ...path: string[]): boolean {
-  const meet = (at: readonly string[]): boolean =>
-    at.every((step, index) => [undefined, "*", step].includes(path[index]));
+  const meet = (unknownPath: readonly string[]): boolean =>
+    unknownPath.every((step, index) => [undefined, "*", step].includes(path[index]));
   return unknown.some(meet);
 }

@@ -40,12 +40,15 @@ export function resourceOptions(
  * Properties to register a resource with. Required properties must be set, secrets are marked, and outputs are unknown.
  */
 export function resourceProperties(shape: ResourceShape, values: unknown): pulumi.Inputs {
-  const given = (values ?? {}) as Record<string, pulumi.Input<unknown>>;
+  const inputs = (values ?? {}) as Record<string, pulumi.Input<unknown>>;
   for (const name of shape.required ?? [])
-    if (given[name] === undefined) throw new Error(`Missing required property '${name}'`);
-  const secret = (name: string): boolean => Boolean(shape.secrets?.includes(name) && given[name]);
+    if (inputs[name] === undefined) throw new Error(`Missing required property '${name}'`);
+  const secret = (name: string): boolean => Boolean(shape.secrets?.includes(name) && inputs[name]);
   return Object.fromEntries([
-    ...shape.inputs.map((name) => [name, secret(name) ? pulumi.secret(given[name]) : given[name]]),
+    ...shape.inputs.map((name) => [
+      name,
+      secret(name) ? pulumi.secret(inputs[name]) : inputs[name],
+    ]),
     ...(shape.outputs ?? []).map((name) => [name, undefined]),
   ]) as pulumi.Inputs;
 }

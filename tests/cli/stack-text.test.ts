@@ -10,7 +10,7 @@ test("a stack file keeps names and texts, with control characters escaped", () =
   };
   const text = stackText(spec, {
     head: ["x"],
-    left: [hostileName],
+    tasksAndNotes: [hostileName],
     fields: { name: [hostileName] },
   });
   expect(unsafeParts(text)).toEqual([]);
@@ -22,7 +22,7 @@ test("a stack file keeps names and texts, with control characters escaped", () =
 });
 
 test("a harmless text of several lines stays a block", () => {
-  expect(stackText({ extra: "# a\n[plugins]\n  b = 1\n" }, { head: [], left: [] })).toContain(
-    "|\n",
-  );
+  expect(
+    stackText({ extra: "# a\n[plugins]\n  b = 1\n" }, { head: [], tasksAndNotes: [] }),
+  ).toContain("|\n");
 });

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { inForce } from "../../components/credentials/access";
+import { unlessExpired } from "../../components/credentials/access";
 import { credentialFindings } from "../../components/credentials/credentials";
 import { expiredCertificate } from "../cli/expired-certificate";
 import { stackOfOneMachine } from "../recipe/stacks";
@@ -116,10 +116,10 @@ test("a stack that bootstraps its cluster ignores KUBECONFIG and TALOSCONFIG", (
 test.each(["talosconfig", "kubeconfig"] as const)(
   "an expired %s that is an Output is refused once it is known",
   (name) => {
-    expect(() => inForce(name, expiredCredentials[name])).toThrow(
+    expect(() => unlessExpired(name, expiredCredentials[name])).toThrow(
       /^\w+: the client certificate of .* expired on 2021-01-01; .*; /,
     );
-    expect(inForce(name, { talosconfig, kubeconfig }[name])).toBe(
+    expect(unlessExpired(name, { talosconfig, kubeconfig }[name])).toBe(
       { talosconfig, kubeconfig }[name],
     );
   },

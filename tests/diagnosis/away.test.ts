@@ -28,7 +28,7 @@ const offline = {
 test("a machine with mayBeAway that is offline causes no differences", () => {
   const { away, ...present } = withoutAway(plan, offline);
   expect(away).toEqual([awayMachine]);
-  expect(differences(present.seen, present.plan)).toEqual([]);
+  expect(differences(present.observations, present.plan)).toEqual([]);
   expect(differences(offline, plan)).not.toEqual([]);
 });
 
@@ -37,7 +37,7 @@ test.each([
   ["its node is ready", { ...offline, nodes: healthy.nodes! }],
   ["the nodes were not observed", { machines: offline.machines }],
 ])("a machine with mayBeAway is compared if %s", (_, observations) => {
-  expect(withoutAway(plan, observations)).toEqual({ plan, seen: observations, away: [] });
+  expect(withoutAway(plan, observations)).toEqual({ plan, observations, away: [] });
 });
 
 test("a machine without mayBeAway is compared", () => {

@@ -1,4 +1,4 @@
-import { foretold } from "../../components/machine/foretell";
+import { predictUpdate } from "../../components/machine/foretell";
 import { machineStates } from "../../components/recipe/effect/effect";
 import type { MachineState } from "../../components/recipe/effect/state";
 import { planOf } from "../support/plans";
@@ -36,7 +36,7 @@ interface Edit {
   after: MachineState;
 }
 const previewEdit = ({ machine = "gpu-1", before, lastOutputs, after }: Edit) => {
-  const { word: text, refused } = foretold(machine, before, lastOutputs, after);
+  const { word: text, refused } = predictUpdate(machine, before, lastOutputs, after);
   return { text, refused };
 };
 

@@ -161,7 +161,7 @@ describe("the upgrade", () => {
           machineWithoutDriver,
           inputs,
           {},
-        ).upgraded.seen.driverVersion.apply((value) => (driverVersion = value)),
+        ).upgraded.report.driverVersion.apply((value) => (driverVersion = value)),
       {
         outputs: () => ({ stdout: JSON.stringify({ ...upgradeResult, driverVersion: null }) }),
         call: providerAnswer,
@@ -230,7 +230,7 @@ describe("a preview", () => {
   test("shows the program's whole task, and leaves its results unknown", async () => {
     let isKnown = false;
     const run = await record(
-      () => void createPlannedMachine().upgraded.seen.driverVersion.apply(() => (isKnown = true)),
+      () => void createPlannedMachine().upgraded.report.driverVersion.apply(() => (isKnown = true)),
       {
         call: providerAnswer,
         preview: true,

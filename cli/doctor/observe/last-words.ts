@@ -25,37 +25,46 @@ export const silentContainers = (pods: readonly k8s.V1Pod[]): Silent[] =>
  * only its log names what it lacks.
  */
 export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1Node[]): Silent[] {
-  const without = new Set(
+  const nodesWithoutGpus = new Set(
     nodes.filter((node) => !offersGpus(node)).map(({ metadata }) => metadata?.name),
   );
   const plugins = pods.filter(
     ({ metadata, spec }) =>
-      /device-plugin/.test(metadata?.name ?? "") && without.has(spec?.nodeName),
+      /device-plugin/.test(metadata?.name ?? "") && nodesWithoutGpus.has(spec?.nodeName),
   );
   return containersOf(plugins, runs);
 }
 
 /** Init containers of the stack's own pods. Only their log names what they wait for. */
 export function firstContainers(pods: readonly k8s.V1Pod[]): Silent[] {
-  const ours = pods.filter(
+  const podsOfPackage = pods.filter(
     ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] === "talos-gpu",
   );
-  const first = ours.map(({ metadata, status }) => ({
+  const initContainersOnly = podsOfPackage.map(({ metadata, status }) => ({
     ...defined({ metadata }),
     status: { initContainerStatuses: status?.initContainerStatuses ?? [] },
   }));
-  return containersOf(first, runs);
+  return containersOf(initContainersOnly, runs);
 }
 
 type Which = (status: k8s.V1ContainerStatus) => boolean;
 
 const runs: Which = ({ state }) => state?.running !== undefined;
 
-function containersOf(pods: readonly k8s.V1Pod[], which: Which, isRestarted: Which = () => false) {
+function containersOf(
+  pods: readonly k8s.V1Pod[],
+  isWanted: Which,
+  isRestarted: Which = () => false,
+) {
   const all = pods.flatMap(({ metadata: { namespace = "", name: pod = "" } = {}, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
-      .filter(which)
-      .map((one) => ({ namespace, pod, container: one.name, restarted: isRestarted(one) })),
+      .filter(isWanted)
+      .map((containerStatus) => ({
+        namespace,
+        pod,
+        container: containerStatus.name,
+        restarted: isRestarted(containerStatus),
+      })),
   );
   return all.slice(0, MOST);
 }
@@ -75,25 +84,25 @@ const offersGpus = ({ status }: k8s.V1Node): boolean =>
  * Reads the logs of containers. A log that the API server refuses, e.g. of a run that is no longer kept, counts as
  * empty. `unread` lists logs without an answer.
  */
-export async function hearLastWords(
+export async function readLastLogs(
   pods: readonly k8s.V1Pod[],
   nodes: readonly k8s.V1Node[],
   api: Pick<KubernetesApi, "text">,
-): Promise<{ heard: Heard; unread: string[] }> {
-  const heard = new Map<string, string>();
+): Promise<{ logs: Heard; unread: string[] }> {
+  const logs = new Map<string, string>();
   const unread: string[] = [];
   const silent = [...silentContainers(pods), ...idlePlugins(pods, nodes), ...firstContainers(pods)];
-  const asked = silent.map(async ({ namespace, pod, container, restarted }) => {
+  const logReads = silent.map(async ({ namespace, pod, container, restarted }) => {
     const path = logPath(namespace, pod, container, restarted, LINES);
     const log = await api.text(`log of ${pod}`, path).catch((error: unknown) => {
       if (isTransient(error))
         unread.push(`the log of ${namespace}/${pod} could not be read: ${lastLine(error)}`);
       return "";
     });
-    if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
+    if (log.trim() !== "") logs.set(`${namespace}/${pod}/${container}`, log.trim());
   });
-  await Promise.all(asked);
-  return { heard, unread };
+  await Promise.all(logReads);
+  return { logs, unread };
 }
 
 /** Kubernetes API path for the last lines of a container's log, of the present or the previous run. */

@@ -41,28 +41,30 @@ export function livingEvents(
 ): k8s.CoreV1Event[] {
   const { pods = [] } = objects;
   const makers = makersOf(objects);
-  const wellByUid = new Map<string, boolean>([
+  const isWellByUid = new Map<string, boolean>([
     ...pods.map((pod) => [pod.metadata?.uid ?? "", isWellPod(pod)] as const),
     ...makers.map(({ uid, well }) => [uid, well] as const),
   ]);
   return events.filter((event) => {
     const { kind = "", uid = "", namespace, name } = event.involvedObject;
-    const maker = wellByUid.has(uid) ? undefined : makers.find((one) => made(one, namespace, name));
-    const well = wellByUid.get(uid) ?? maker?.well;
+    const maker = isWellByUid.has(uid)
+      ? undefined
+      : makers.find((candidate) => isMadeBy(candidate, namespace, name));
+    const well = isWellByUid.get(uid) ?? maker?.well;
     if (
       maker &&
       kind === "Pod" &&
-      pods.some(({ metadata }) => made(maker, metadata?.namespace, metadata?.name))
+      pods.some(({ metadata }) => isMadeBy(maker, metadata?.namespace, metadata?.name))
     )
       return false;
     if (well !== undefined) return !well;
     if (isListed(kind, objects)) return false;
-    const at =
+    const time =
       event.lastTimestamp ??
       event.eventTime ??
       event.firstTimestamp ??
       event.metadata.creationTimestamp;
-    return at === undefined || now.getTime() - new Date(at).getTime() < RECENT;
+    return time === undefined || now.getTime() - new Date(time).getTime() < RECENT;
   });
 }
 
@@ -107,23 +109,24 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
 }
 
 /** Whether the name is that of the controller, or of an object that it created. */
-const made = (maker: Maker, namespace = "", name = ""): boolean =>
+const isMadeBy = (maker: Maker, namespace = "", name = ""): boolean =>
   namespace === maker.namespace &&
   (name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`)));
 
 function isWellPod({ status }: k8s.V1Pod): boolean {
   if (status?.phase === "Succeeded") return true;
   return (
-    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false
+    status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ??
+    false
   );
 }
 
 function isWellDeployment({ metadata, spec, status }: k8s.V1Deployment): boolean {
-  const wanted = spec?.replicas ?? 1;
+  const desiredReplicas = spec?.replicas ?? 1;
   const counts = [status?.updatedReplicas, status?.readyReplicas];
   return (
     status?.observedGeneration === metadata?.generation &&
-    counts.every((count) => (count ?? 0) >= wanted)
+    counts.every((count) => (count ?? 0) >= desiredReplicas)
   );
 }
 

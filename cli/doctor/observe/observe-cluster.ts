@@ -5,12 +5,12 @@ import { talosVersionOf } from "../../../components/diagnosis/system";
 import { defined } from "../../../components/recipe/mapping";
 import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
 import type { KubernetesError } from "../../../components/clients/kubernetes/error";
-import { hearLastWords } from "./last-words";
+import { readLastLogs } from "./last-words";
 import { livingEvents, livingPods } from "./living";
 import * as observed from "../../../components/diagnosis/observations";
 
 /** Observed facts, failed reads and forbidden reads. */
-export interface Seen {
+export interface ClusterObservation {
   observations: Observations;
   /** Reads that failed, each with its reason, one sentence each. */
   unseen: string[];
@@ -55,14 +55,14 @@ type Failed = { kind: Kind; error: KubernetesError };
 export async function observeCluster(
   api: KubernetesApi,
   now: Date,
-): Promise<Seen & { addresses: ReturnType<typeof addressesOf> }> {
+): Promise<ClusterObservation & { addresses: ReturnType<typeof addressesOf> }> {
   const failed: Failed[] = [];
-  const [unheard, hidden]: [string[], string[]] = [[], []];
+  const [failedReads, forbiddenReads]: [string[], string[]] = [[], []];
   // A cluster whose Kubernetes lacks the kind has no claims.
   const slices = api
     .list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } })
     .catch((error: KubernetesError) => {
-      (error.code === 403 ? hidden : unheard).push(
+      (error.code === 403 ? forbiddenReads : failedReads).push(
         `resourceSlices could not be listed: ${error.words}`,
       );
       return undefined;
@@ -83,9 +83,9 @@ export async function observeCluster(
   const { pods, jobs, nodes, events, releases } = objects;
   const living = livingPods(pods ?? [], jobs ?? []);
   const published = await slices;
-  const { heard, unread } = await hearLastWords(living, nodes ?? [], api);
+  const { logs, unread } = await readLastLogs(living, nodes ?? [], api);
   const observations = defined({
-    pods: pods && living.map((pod) => observed.observedPod(pod, heard)),
+    pods: pods && living.map((pod) => observed.observedPod(pod, logs)),
     daemonSets: objects.daemonSets?.map(observed.observedDaemonSet),
     deployments: objects.deployments?.map(observed.observedDeployment),
     jobs: jobs?.map(observed.observedJob),
@@ -100,8 +100,8 @@ export async function observeCluster(
   if (nothingSeen(failed)) return { observations, unseen, leftOut, addresses };
   return {
     observations,
-    unseen: [...unseen, ...unheard, ...unread],
-    leftOut: [...leftOut, ...hidden],
+    unseen: [...unseen, ...failedReads, ...unread],
+    leftOut: [...leftOut, ...forbiddenReads],
     addresses,
   };
 }
@@ -117,18 +117,24 @@ const reasonsOf = (failed: Failed[]): string[] => [
 const nothingSeen = (failed: Failed[]): boolean =>
   failed.length === Object.keys(paths).length && reasonsOf(failed).length === 1;
 
-function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
+function blindSpots(failed: Failed[]): Pick<ClusterObservation, "unseen" | "leftOut"> {
   const reasons = reasonsOf(failed);
   if (nothingSeen(failed))
     return { unseen: [`Kubernetes could not be read: ${reasons.join(", ")}`], leftOut: [] };
-  const may = failed.filter(({ kind, error }) => error.code === 403 && oftenHidden.includes(kind));
-  const say = ({ kind, error }: Failed): string => `${kind} could not be listed: ${error.words}`;
-  return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };
+  const toleratedFailures = failed.filter(
+    ({ kind, error }) => error.code === 403 && oftenHidden.includes(kind),
+  );
+  const describe = ({ kind, error }: Failed): string =>
+    `${kind} could not be listed: ${error.words}`;
+  return {
+    unseen: failed.filter((failure) => !toleratedFailures.includes(failure)).map(describe),
+    leftOut: toleratedFailures.map(describe),
+  };
 }
 
 /** Internal addresses of the nodes that run Talos, by name. */
 export function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
-  const found = nodes
+  const entries = nodes
     .filter(
       ({ status }) => talosVersionOf({ osImage: status?.nodeInfo?.osImage ?? "" }) !== undefined,
     )
@@ -136,5 +142,5 @@ export function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
       const address = node.status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
       return address === undefined ? [] : [[node.metadata?.name ?? "", address]];
     });
-  return Object.fromEntries(found);
+  return Object.fromEntries(entries);
 }

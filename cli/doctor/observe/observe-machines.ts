@@ -18,11 +18,11 @@ import {
 } from "../../../components/recipe/machine/containerd/effective";
 import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
-import { askMachines, type Failed, lookAtEach } from "../../reach/machines";
-import type { Seen } from "./observe-cluster";
+import { askMachines, type FailedRead, readEach } from "../../reach/machines";
+import type { ClusterObservation } from "./observe-cluster";
 
 /** Observed facts about the machines, failed reads, and parts that the talosconfig's role may not read. */
-type SeenMachines = Omit<Seen, "observations"> & { machines: ObservedMachine[] };
+type SeenMachines = Omit<ClusterObservation, "observations"> & { machines: ObservedMachine[] };
 
 /** Milliseconds between two tries of a machine that does not answer. */
 const POLL = 250;
@@ -36,27 +36,27 @@ export async function observeMachines(
   addresses: Record<string, string>,
   access: MachineAccess,
 ): Promise<SeenMachines> {
-  const seen: SeenMachines = { machines: [], unseen: [], leftOut: [] };
+  const result: SeenMachines = { machines: [], unseen: [], leftOut: [] };
   const notAsked = await askMachines(
     Object.entries(addresses),
     access,
     async (name, talos, version) => {
       const { machine, failed } = await observePatiently(name, talos, access.patience ?? 0);
-      seen.machines.push(machine);
-      if (failed.length > 0) seen.unseen.push(...unfit(version, machine.talosVersion));
-      for (const { what, error } of failed) {
+      result.machines.push(machine);
+      if (failed.length > 0) result.unseen.push(...unfit(version, machine.talosVersion));
+      for (const { description: what, error } of failed) {
         const why = whyNot(error, access.problem);
-        const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
-        const about =
+        const isForbidden = what === "configuration" && /PermissionDenied/.test(error.message);
+        const subject =
           what === "release" ? `machine ${name} (${addresses[name]!})` : `machine ${name}: ${what}`;
-        seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be read: ${why}`);
+        result[isForbidden ? "leftOut" : "unseen"].push(`${subject} could not be read: ${why}`);
       }
     },
   );
   return {
-    ...seen,
-    machines: seen.machines.sort((a, b) => a.name.localeCompare(b.name)),
-    unseen: [...new Set([...seen.unseen, ...notAsked])],
+    ...result,
+    machines: result.machines.sort((a, b) => a.name.localeCompare(b.name)),
+    unseen: [...new Set([...result.unseen, ...notAsked])],
   };
 }
 
@@ -82,90 +82,105 @@ async function observePatiently(
 ): ReturnType<typeof observeMachine> {
   const end = systemClock.now() + patience;
   for (;;) {
-    const seen = await observeMachine(name, machine);
-    if (!seen.wentAway || systemClock.now() >= end) return seen;
-    await answering(machine, end - systemClock.now());
+    const observation = await observeMachine(name, machine);
+    if (!observation.wentAway || systemClock.now() >= end) return observation;
+    await waitForAnswer(machine, end - systemClock.now());
   }
 }
 
 /** Waits until a machine answers or the limit is over. After the limit, the reads that follow report the reason. */
-async function answering(machine: TalosMachine, limit: number): Promise<void> {
-  const look = async (): Promise<{ done: true }> => machine.version().then(() => ({ done: true }));
+async function waitForAnswer(machine: TalosMachine, limit: number): Promise<void> {
+  const isAnswering = async (): Promise<{ done: true }> =>
+    machine.version().then(() => ({ done: true }));
   if (limit > 0)
-    await waitFor(systemClock, { what: "the machine to answer", limit, poll: POLL, look }).catch(
-      () => {},
-    );
+    await waitFor(systemClock, {
+      what: "the machine to answer",
+      limit,
+      poll: POLL,
+      look: isAnswering,
+    }).catch(() => {});
 }
 
 /** Parts that a talosconfig of role os:reader may not read: the configuration and files, so modules and driver. */
 async function observeMachine(
   name: string,
   machine: TalosMachine,
-): Promise<{ machine: ObservedMachine; failed: Failed[]; wentAway: boolean }> {
-  const seen: ObservedMachine = { name };
+): Promise<{ machine: ObservedMachine; failed: FailedRead[]; wentAway: boolean }> {
+  const observedMachine: ObservedMachine = { name };
   const errors: string[] = [];
-  const failed = await lookAtEach({
-    release: async () => (seen.talosVersion = await machine.version()),
-    stage: async () => (seen.stage = (await machine.status()).stage),
+  const failed = await readEach({
+    release: async () => (observedMachine.talosVersion = await machine.version()),
+    stage: async () => (observedMachine.stage = (await machine.status()).stage),
     extensions: async () => {
       const {
         names: extensions,
         schematic: schematicId,
         image: imageId,
       } = await machine.extensions();
-      Object.assign(seen, { extensions, ...defined({ schematicId, imageId }) });
+      Object.assign(observedMachine, { extensions, ...defined({ schematicId, imageId }) });
     },
     modules: async () => {
       const text = await machine.read("/proc/modules");
-      if (text !== undefined) seen.modules = [...parseModules(text)];
+      if (text !== undefined) observedMachine.modules = [...parseModules(text)];
       const commandLine = await machine.read("/proc/cmdline");
-      if (commandLine !== undefined) seen.commandLine = commandLine.trim();
+      if (commandLine !== undefined) observedMachine.commandLine = commandLine.trim();
     },
-    driver: async () => (seen.driverVersion = (await loadedDriver(machine)) ?? null),
+    driver: async () => (observedMachine.driverVersion = (await loadedDriver(machine)) ?? null),
     cards: async () => {
       const cardIds = await machine.cards();
-      Object.assign(seen, { cards: cardIds.length, cardIds });
+      Object.assign(observedMachine, { cards: cardIds.length, cardIds });
     },
-    services: async () => (seen.services = await machine.services()),
+    services: async () => (observedMachine.services = await machine.services()),
     "services' last words": async () => {
       // A talosconfig that may not read logs, or a service without a log, is no failure: the report only has fewer
       // details.
-      const notThere = (error: Error): string[] => {
+      const emptyIfMissing = (error: Error): string[] => {
         if (isTransient(error)) throw error;
         return [];
       };
-      const asked = failing(seen.services ?? {}).map((name) =>
-        machine.lastWords(name).catch(notThere),
+      const logReads = failing(observedMachine.services ?? {}).map((name) =>
+        machine.lastWords(name).catch(emptyIfMissing),
       );
-      errors.push(...(await Promise.all(asked)).flat());
+      errors.push(...(await Promise.all(logReads)).flat());
     },
     configuration: async () => {
       const configurations = await machine.configurations();
       const { active } = configurations;
-      Object.assign(seen, {
+      Object.assign(observedMachine, {
         repeatedFiles: repeatedFilesOf(active),
         staged: isStaged(configurations),
       });
       const part = filesOf(active ?? "").find(({ path }) => path === customizationPath);
       const containerdPart = active && (part?.content ?? "");
-      Object.assign(seen, defined({ installImage: installImage(active ?? ""), containerdPart }));
+      Object.assign(
+        observedMachine,
+        defined({ installImage: installImage(active ?? ""), containerdPart }),
+      );
     },
     "containerd's configuration": async () => {
-      if (seen.talosVersion === undefined || !mergesInMemory(seen.talosVersion)) return;
+      if (
+        observedMachine.talosVersion === undefined ||
+        !mergesInMemory(observedMachine.talosVersion)
+      )
+        return;
       const merged = await machine.read(mergedConfigurationPath);
-      Object.assign(seen, defined({ mergedContainerd: merged }));
+      Object.assign(observedMachine, defined({ mergedContainerd: merged }));
     },
     "kernel log": async () => {
       const lines = await machine.console();
       // Once a machine is up, errors of its boot no longer matter.
-      if (seen.stage !== "running") seen.bootErrors = bootErrorsOf(lines);
+      if (observedMachine.stage !== "running") observedMachine.bootErrors = bootErrorsOf(lines);
       errors.push(...driverErrors(lines));
     },
   });
   const [first] = failed;
-  if (first?.what === "release") errors.push(first.error.message);
-  if (errors.length > 0) seen.errors = errors;
-  return { machine: seen, failed, wentAway: failed.some(({ error }) => isTransient(error)) };
+  if (first?.description === "release") errors.push(first.error.message);
+  if (errors.length > 0) observedMachine.errors = errors;
+  return {
+    machine: observedMachine,
+    failed,
+    wentAway: failed.some(({ error }) => isTransient(error)),
+  };
 }
 
 /** NVIDIA's services that are neither running nor finished. */

@@ -14,12 +14,12 @@ export const isTrue = (value: unknown): boolean =>
       : Boolean(value);
 
 /** A value as Go's `fmt` writes it (`%v`). */
-export function shown(value: unknown): string {
+export function printedValue(value: unknown): string {
   if (value === undefined || value === null) return "<nil>";
-  if (Array.isArray(value)) return `[${value.map(shown).join(" ")}]`;
+  if (Array.isArray(value)) return `[${value.map(printedValue).join(" ")}]`;
   if (!isMapping(value)) return asText(value);
   const keys = Object.keys(value).sort();
-  return `map[${keys.map((key) => `${key}:${shown(value[key])}`).join(" ")}]`;
+  return `map[${keys.map((key) => `${key}:${printedValue(value[key])}`).join(" ")}]`;
 }
 
 const list = (value: unknown): unknown[] => {
@@ -33,44 +33,44 @@ const mapping = (value: unknown): Record<string, unknown> => {
 };
 
 const text = (value: unknown): string =>
-  value === undefined || value === null ? "" : shown(value);
+  value === undefined || value === null ? "" : printedValue(value);
 
-const indented = (count: unknown, value: unknown): string => {
+const indentText = (count: unknown, value: unknown): string => {
   const blanks = " ".repeat(Math.min(Number(count), 200));
   return text(value).replaceAll(/^/gm, blanks);
 };
 
-const compared =
+const numberComparison =
   (test: (one: number, other: number) => boolean): TemplateFunction =>
-  (one, other) => {
-    if (typeof one !== "number" || typeof other !== "number")
+  (a, b) => {
+    if (typeof a !== "number" || typeof b !== "number")
       throw new Error("a comparison needs numbers");
-    return test(one, other);
+    return test(a, b);
   };
 
 const yaml = (value: unknown): string => stringify(value).trimEnd();
 
-function formatted(format: unknown, ...values: unknown[]): string {
-  const left = [...values];
+function formatText(format: unknown, ...values: unknown[]): string {
+  const remainingValues = [...values];
   return text(format).replaceAll(/%(.?)/g, (whole: string, verb: string) => {
     if (verb === "%") return "%";
-    if (!"svdtq".includes(verb) || verb === "" || left.length === 0)
+    if (!"svdtq".includes(verb) || verb === "" || remainingValues.length === 0)
       throw new Error(`printf has ${whole}`);
-    const value = left.shift();
-    return verb === "q" ? JSON.stringify(text(value)) : shown(value);
+    const value = remainingValues.shift();
+    return verb === "q" ? JSON.stringify(text(value)) : printedValue(value);
   });
 }
 
-function indexed(value: unknown, ...keys: unknown[]): unknown {
-  return keys.reduce<unknown>((there, key) => {
-    if (Array.isArray(there)) {
-      if (!Number.isInteger(key) || there[Number(key)] === undefined)
+function valueAtKeys(value: unknown, ...keys: unknown[]): unknown {
+  return keys.reduce<unknown>((current, key) => {
+    if (Array.isArray(current)) {
+      if (!Number.isInteger(key) || current[Number(key)] === undefined)
         throw new Error("an index is outside of its list");
-      return there[Number(key)] as unknown;
+      return current[Number(key)] as unknown;
     }
-    const of = mapping(there);
+    const object = mapping(current);
     // A missing key of a mapping gives an empty value.
-    return Object.hasOwn(of, text(key)) ? of[text(key)] : undefined;
+    return Object.hasOwn(object, text(key)) ? object[text(key)] : undefined;
   }, value);
 }
 
@@ -80,23 +80,24 @@ export const functions: Record<string, TemplateFunction> = {
     values.find((value) => !isTrue(value)) ?? (values.every(isTrue) ? values.at(-1) : undefined),
   or: (...values) => values.find(isTrue) ?? values.at(-1),
   not: (value) => !isTrue(value),
-  eq: (first, ...others) => others.some((other) => shown(first) === shown(other)),
-  ne: (one, other) => shown(one) !== shown(other),
-  lt: compared((one, other) => one < other),
-  le: compared((one, other) => one <= other),
-  gt: compared((one, other) => one > other),
-  ge: compared((one, other) => one >= other),
-  index: indexed,
+  eq: (first, ...candidates) =>
+    candidates.some((candidate) => printedValue(first) === printedValue(candidate)),
+  ne: (a, b) => printedValue(a) !== printedValue(b),
+  lt: numberComparison((a, b) => a < b),
+  le: numberComparison((a, b) => a <= b),
+  gt: numberComparison((a, b) => a > b),
+  ge: numberComparison((a, b) => a >= b),
+  index: valueAtKeys,
   len: (value) =>
     typeof value === "string" || Array.isArray(value)
       ? value.length
       : Object.keys(mapping(value)).length,
   print: (...values) => values.map(text).join(""),
-  printf: formatted,
-  default: (other, value) => (isTrue(value) ? value : other),
+  printf: formatText,
+  default: (fallback, value) => (isTrue(value) ? value : fallback),
   empty: (value) => !isTrue(value),
   coalesce: (...values) => values.find(isTrue),
-  ternary: (one, other, test) => (isTrue(test) ? one : other),
+  ternary: (whenTrue, whenFalse, test) => (isTrue(test) ? whenTrue : whenFalse),
   quote: (...values) => values.map((value) => JSON.stringify(text(value))).join(" "),
   squote: (...values) => values.map((value) => `'${text(value)}'`).join(" "),
   toString: text,
@@ -109,24 +110,25 @@ export const functions: Record<string, TemplateFunction> = {
       : text(value),
   upper: (value) => text(value).toUpperCase(),
   lower: (value) => text(value).toLowerCase(),
-  replace: (old, by, value) => text(value).replaceAll(text(old), () => text(by)),
+  replace: (old, replacement, value) => text(value).replaceAll(text(old), () => text(replacement)),
   contains: (part, value) => text(value).includes(text(part)),
   hasPrefix: (part, value) => text(value).startsWith(text(part)),
   hasSuffix: (part, value) => text(value).endsWith(text(part)),
-  splitList: (mark, value) => text(value).split(text(mark)),
-  join: (mark, values) => list(values).map(text).join(text(mark)),
+  splitList: (separator, value) => text(value).split(text(separator)),
+  join: (separator, values) => list(values).map(text).join(text(separator)),
   list: (...values) => values,
   first: (values) => list(values)[0],
   last: (values) => list(values).at(-1),
-  has: (value, values) => list(values).some((one) => shown(one) === shown(value)),
-  hasKey: (of, key) => Object.hasOwn(mapping(of), text(key)),
-  get: (of, key) => (Object.hasOwn(mapping(of), text(key)) ? mapping(of)[text(key)] : ""),
-  keys: (of) => Object.keys(mapping(of)),
+  has: (value, values) => list(values).some((item) => printedValue(item) === printedValue(value)),
+  hasKey: (object, key) => Object.hasOwn(mapping(object), text(key)),
+  get: (object, key) =>
+    Object.hasOwn(mapping(object), text(key)) ? mapping(object)[text(key)] : "",
+  keys: (object) => Object.keys(mapping(object)),
   int: (value) => Math.trunc(Number(value)) || 0,
   add: (...values) => values.reduce<number>((sum, value) => sum + Number(value), 0),
-  sub: (one, other) => Number(one) - Number(other),
-  indent: indented,
-  nindent: (count, value) => `\n${indented(count, value)}`,
+  sub: (a, b) => Number(a) - Number(b),
+  indent: indentText,
+  nindent: (count, value) => `\n${indentText(count, value)}`,
   toYaml: yaml,
   fromYaml: (value) => boundedYaml(text(value)),
   toJson: (value) => JSON.stringify(value),

@@ -1,5 +1,5 @@
 import { asText } from "../../../components/recipe/mapping";
-import { functions, isTrue, shown, type TemplateFunction } from "./go-functions";
+import { functions, isTrue, printedValue, type TemplateFunction } from "./go-functions";
 
 /**
  * Go templates (pkg.go.dev/text/template) with the parts that patches use: fields, variables, `if`, `with`,
@@ -22,7 +22,7 @@ interface Action {
 type Part = string | (Action & { body: Part[]; otherwise: Part[] });
 
 /** Largest number of steps of a run, and of characters of the result. */
-const most = 100_000;
+const mostSteps = 100_000;
 
 /**
  * Renders a template.
@@ -36,40 +36,41 @@ export function renderTemplate(
   data: unknown,
   environment: Record<string, string | undefined> = {},
 ): string {
-  const words = { ...functions, env: envOf(environment) };
+  const functionsByName = { ...functions, env: envOf(environment) };
   const parts = parse(text);
   let steps = 0;
   let length = 0;
   const write = (body: Part[], dot: unknown, scope: Scope): string =>
     body
       .map((part) => {
-        if (++steps > most) throw new Error("it has too many steps");
-        const said = typeof part === "string" ? part : act(part, dot, scope);
-        length += typeof part === "string" || part.word === undefined ? said.length : 0;
-        if (length > 10 * most) throw new Error("its result is too long");
-        return said;
+        if (++steps > mostSteps) throw new Error("it has too many steps");
+        const output = typeof part === "string" ? part : runAction(part, dot, scope);
+        length += typeof part === "string" || part.word === undefined ? output.length : 0;
+        if (length > 10 * mostSteps) throw new Error("its result is too long");
+        return output;
       })
       .join("");
-  const act = (part: Exclude<Part, string>, dot: unknown, scope: Scope): string => {
+  const runAction = (part: Exclude<Part, string>, dot: unknown, scope: Scope): string => {
     const { word, variables, pipeline, body, otherwise } = part;
-    const value = pipeline.length === 0 ? undefined : evaluate(pipeline, dot, scope, words);
+    const value =
+      pipeline.length === 0 ? undefined : evaluate(pipeline, dot, scope, functionsByName);
     if (word === undefined) {
-      if (variables.length === 0) return shown(value);
+      if (variables.length === 0) return printedValue(value);
       scope.set(variables[0]!, value);
       return "";
     }
     if (word !== "range") {
-      const inner = scope.below();
+      const inner = scope.child();
       if (variables[0] !== undefined) inner.set(`:${variables[0]}`, value);
       return isTrue(value)
         ? write(body, word === "with" ? value : dot, inner)
         : write(otherwise, dot, inner);
     }
     const items = itemsOf(value);
-    if (items.length === 0) return write(otherwise, dot, scope.below());
+    if (items.length === 0) return write(otherwise, dot, scope.child());
     return items
       .map(([key, item]) => {
-        const inner = scope.below();
+        const inner = scope.child();
         const [first, second] = variables;
         if (second !== undefined) inner.set(`:${second}`, item);
         if (first !== undefined) inner.set(`:${first}`, second === undefined ? item : key);
@@ -86,27 +87,27 @@ export function renderTemplate(
  */
 class Scope {
   constructor(
-    private readonly own: Map<string, unknown>,
-    private readonly above?: Scope,
+    private readonly variables: Map<string, unknown>,
+    private readonly parent?: Scope,
   ) {}
 
-  below = (): Scope => new Scope(new Map(), this);
+  child = (): Scope => new Scope(new Map(), this);
 
   set(name: string, value: unknown): void {
-    if (name.startsWith(":")) return void this.own.set(name.slice(1), value);
-    const holder = this.holderOf(name);
-    if (holder === undefined) throw new Error(`${name} is not there`);
-    holder.own.set(name, value);
+    if (name.startsWith(":")) return void this.variables.set(name.slice(1), value);
+    const scope = this.holderOf(name);
+    if (scope === undefined) throw new Error(`${name} is not there`);
+    scope.variables.set(name, value);
   }
 
   get(name: string): unknown {
-    const holder = this.holderOf(name);
-    if (holder === undefined) throw new Error(`${name} is not there`);
-    return holder.own.get(name);
+    const scope = this.holderOf(name);
+    if (scope === undefined) throw new Error(`${name} is not there`);
+    return scope.variables.get(name);
   }
 
   private holderOf(name: string): Scope | undefined {
-    return this.own.has(name) ? this : this.above?.holderOf(name);
+    return this.variables.has(name) ? this : this.parent?.holderOf(name);
   }
 }
 
@@ -122,38 +123,42 @@ function evaluate(
   pipeline: Pipeline,
   dot: unknown,
   scope: Scope,
-  words: Record<string, TemplateFunction>,
+  functionsByName: Record<string, TemplateFunction>,
 ): unknown {
   const valueOf = (operand: Operand): unknown => {
     if (operand.is === "value") return operand.value;
     if (operand.is === "call") return call(operand.name, []);
     if (operand.is === "pipeline")
-      return fieldOf(evaluate(operand.pipeline, dot, scope, words), operand.fields, "");
+      return fieldOf(evaluate(operand.pipeline, dot, scope, functionsByName), operand.fields, "");
     const { name, fields } = operand;
     return fieldOf(name === "." ? dot : scope.get(name), fields, name === "." ? "" : name);
   };
   const call = (name: string, values: unknown[]): unknown => {
-    const word = Object.hasOwn(words, name) ? words[name] : undefined;
-    if (word === undefined) throw new Error(`the function ${name} is unknown`);
-    return word(...values);
+    const templateFunction = Object.hasOwn(functionsByName, name)
+      ? functionsByName[name]
+      : undefined;
+    if (templateFunction === undefined) throw new Error(`the function ${name} is unknown`);
+    return templateFunction(...values);
   };
-  return pipeline.reduce<unknown>((last, [first, ...others], index) => {
-    const handed = index === 0 ? [] : [last];
-    if (first!.is === "call") return call(first!.name, [...others.map(valueOf), ...handed]);
-    if (others.length > 0 || index > 0) throw new Error("a value is used as a function");
+  return pipeline.reduce<unknown>((last, [first, ...argumentOperands], index) => {
+    const pipedValues = index === 0 ? [] : [last];
+    if (first!.is === "call")
+      return call(first!.name, [...argumentOperands.map(valueOf), ...pipedValues]);
+    if (argumentOperands.length > 0 || index > 0) throw new Error("a value is used as a function");
     return valueOf(first!);
   }, undefined);
 }
 
 /** For topf, a missing key is an error (postfinance/topf, pkg/config/patches.go, `missingkey=error`). */
 function fieldOf(value: unknown, fields: string[], name: string): unknown {
-  let there = value;
+  let current = value;
   for (const [index, field] of fields.entries()) {
-    const isThere = typeof there === "object" && there !== null && Object.hasOwn(there, field);
-    if (!isThere) throw new Error(`${name}.${fields.slice(0, index + 1).join(".")} is missing`);
-    there = (there as Record<string, unknown>)[field];
+    const hasField =
+      typeof current === "object" && current !== null && Object.hasOwn(current, field);
+    if (!hasField) throw new Error(`${name}.${fields.slice(0, index + 1).join(".")} is missing`);
+    current = (current as Record<string, unknown>)[field];
   }
-  return there;
+  return current;
 }
 
 const envOf =
@@ -168,43 +173,43 @@ const envOf =
 /** A template's parts: texts and actions. */
 function parse(text: string): Part[] {
   const root: Part[] = [];
-  const open: { part: Exclude<Part, string>; into: Part[]; chained: number }[] = [];
-  const into = (): Part[] => open.at(-1)?.into ?? root;
-  let at = 0;
-  let trims = false;
-  while (at < text.length) {
-    const begin = text.indexOf("{{", at);
+  const open: { part: Exclude<Part, string>; target: Part[]; openElses: number }[] = [];
+  const currentTarget = (): Part[] => open.at(-1)?.target ?? root;
+  let position = 0;
+  let trimsNext = false;
+  while (position < text.length) {
+    const begin = text.indexOf("{{", position);
     const end = begin < 0 ? text.length : begin;
     const trimsBefore = begin >= 0 && /^-\s/.test(text.slice(begin + 2, begin + 4));
-    let between = text.slice(at, end);
-    if (trims) between = between.trimStart();
-    if (trimsBefore) between = between.trimEnd();
-    if (between !== "") into().push(between);
+    let literal = text.slice(position, end);
+    if (trimsNext) literal = literal.trimStart();
+    if (trimsBefore) literal = literal.trimEnd();
+    if (literal !== "") currentTarget().push(literal);
     if (begin < 0) break;
     const inner = insideOf(text, begin + 2 + (trimsBefore ? 1 : 0));
-    ({ at, trims } = inner);
-    if (inner.tokens.length > 0) take(inner.tokens);
+    ({ position, trimsNext } = inner);
+    if (inner.tokens.length > 0) handleTag(inner.tokens);
   }
   if (open.length > 0) throw new Error("an `end` is missing");
   return root;
 
-  function take([word = "", ...rest]: string[]): void {
-    const push = (action: Action, chained = 0): void => {
+  function handleTag([word = "", ...rest]: string[]): void {
+    const push = (action: Action, openElses = 0): void => {
       const part = { ...action, body: [], otherwise: [] };
-      into().push(part);
-      if (action.word !== undefined) open.push({ part, into: part.body, chained });
+      currentTarget().push(part);
+      if (action.word !== undefined) open.push({ part, target: part.body, openElses });
     };
     if (["if", "with", "range"].includes(word)) return push(actionOf(word, rest));
     if (word === "else") {
       const last = open.at(-1);
       if (last === undefined) throw new Error("`else` has no block");
-      last.into = last.part.otherwise;
+      last.target = last.part.otherwise;
       // `else if` is an `if` within `else`; one `end` closes both.
-      if (rest.length > 0) push(actionOf(rest[0], rest.slice(1)), last.chained + 1);
+      if (rest.length > 0) push(actionOf(rest[0], rest.slice(1)), last.openElses + 1);
     } else if (word === "end") {
       const closed = open.pop();
       if (closed === undefined) throw new Error("`end` has no block");
-      open.length -= closed.chained;
+      open.length -= closed.openElses;
     } else if (["define", "template", "block", "break", "continue"].includes(word))
       throw new Error(`\`${word}\` is unknown`);
     else push(actionOf(undefined, [word, ...rest]));
@@ -212,69 +217,75 @@ function parse(text: string): Part[] {
 }
 
 /** The tokens of an action, and the place after it. */
-function insideOf(text: string, from: number): { tokens: string[]; at: number; trims: boolean } {
+function insideOf(
+  text: string,
+  start: number,
+): { tokens: string[]; position: number; trimsNext: boolean } {
   const comment = /\s*\/\*/y;
-  comment.lastIndex = from;
+  comment.lastIndex = start;
   if (comment.test(text)) {
     const end = text.indexOf("*/", comment.lastIndex);
     const close = /\*\/(\s+-)?\s*\}\}/y;
     close.lastIndex = end;
     const closed = end < 0 ? null : close.exec(text);
     if (closed === null) throw new Error("a comment has no end");
-    return { tokens: [], at: close.lastIndex, trims: closed[1] !== undefined };
+    return { tokens: [], position: close.lastIndex, trimsNext: closed[1] !== undefined };
   }
   const token =
     /\s+-(?=\}\})|\s+|\}\}|"(?:[^"\\\n]|\\.)*"|`[^`]*`|:=|[()|,=]|-?\d+(?:\.\d+)?|\$?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*|\$?(?:\.[A-Za-z_]\w*)+|\$|\./y;
   const tokens: string[] = [];
-  token.lastIndex = from;
+  token.lastIndex = start;
   for (let trims = false; ;) {
-    const began = token.lastIndex;
-    const [found] = token.exec(text) ?? [];
-    if (found === undefined)
+    const tokenStart = token.lastIndex;
+    const [nextToken] = token.exec(text) ?? [];
+    if (nextToken === undefined)
       throw new Error(
-        `the text after ${JSON.stringify(text.slice(Math.max(0, began - 20), began))} cannot be read`,
+        `the text after ${JSON.stringify(text.slice(Math.max(0, tokenStart - 20), tokenStart))} cannot be read`,
       );
-    if (found === "}}") return { tokens, at: token.lastIndex, trims };
-    trims = /^\s+-$/.test(found);
+    if (nextToken === "}}") return { tokens, position: token.lastIndex, trimsNext: trims };
+    trims = /^\s+-$/.test(nextToken);
     // A field right after a closing bracket belongs to the value in the brackets.
-    if (tokens.at(-1) === ")" && found.startsWith(".")) tokens[tokens.length - 1] = `)${found}`;
-    else if (found.trim() !== "" && !trims) tokens.push(found);
-    else if (found.trim() === "" && tokens.at(-1) === ")") tokens.push(" ");
+    if (tokens.at(-1) === ")" && nextToken.startsWith("."))
+      tokens[tokens.length - 1] = `)${nextToken}`;
+    else if (nextToken.trim() !== "" && !trims) tokens.push(nextToken);
+    else if (nextToken.trim() === "" && tokens.at(-1) === ")") tokens.push(" ");
   }
 }
 
-function actionOf(word: string | undefined, all: string[]): Action {
-  const tokens = all.filter((token) => token !== " ");
-  const at = tokens.findIndex((token) => token === ":=" || token === "=");
-  const named = at < 0 ? [] : tokens.slice(0, at).filter((token) => token !== ",");
-  if (named.some((name) => !/^\$\w+$/.test(name)) || named.length > 2)
+function actionOf(word: string | undefined, allTokens: string[]): Action {
+  const tokens = allTokens.filter((token) => token !== " ");
+  const assignIndex = tokens.findIndex((token) => token === ":=" || token === "=");
+  const variableNames =
+    assignIndex < 0 ? [] : tokens.slice(0, assignIndex).filter((token) => token !== ",");
+  if (variableNames.some((name) => !/^\$\w+$/.test(name)) || variableNames.length > 2)
     throw new Error("variables cannot be read");
-  const variables = named.map((name) =>
-    tokens[at] === ":=" && word === undefined ? `:${name}` : name,
+  const variables = variableNames.map((name) =>
+    tokens[assignIndex] === ":=" && word === undefined ? `:${name}` : name,
   );
-  const reader: Reader = { tokens, at: at + 1 };
+  const reader: Reader = { tokens, position: assignIndex + 1 };
   const pipeline = pipelineOf(reader);
-  if (reader.at < tokens.length) throw new Error(`\`${tokens[reader.at]!}\` is not expected here`);
+  if (reader.position < tokens.length)
+    throw new Error(`\`${tokens[reader.position]!}\` is not expected here`);
   return { ...(word === undefined ? {} : { word }), variables, pipeline };
 }
 
 /** Tokens, and the index of the next one. */
 interface Reader {
   tokens: readonly string[];
-  at: number;
+  position: number;
 }
 
 /** Reads a pipeline up to its end or to a bracket. */
 function pipelineOf(reader: Reader): Pipeline {
   const pipeline: Pipeline = [[]];
   for (;;) {
-    const token = reader.tokens[reader.at];
+    const token = reader.tokens[reader.position];
     if (token === undefined || token.startsWith(")")) break;
-    reader.at++;
+    reader.position++;
     if (token === "|") pipeline.push([]);
     else if (token === "(") {
       const inner = pipelineOf(reader);
-      const close = reader.tokens[reader.at++];
+      const close = reader.tokens[reader.position++];
       if (close === undefined) throw new Error("a bracket is not closed");
       pipeline.at(-1)!.push({ is: "pipeline", pipeline: inner, fields: close.split(".").slice(1) });
     } else pipeline.at(-1)!.push(operandOf(token));

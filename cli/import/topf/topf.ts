@@ -76,7 +76,7 @@ export function readTopf(
   const patchFiles = new Map<string, PatchFile>();
   const schematics: RawSchematic[] = [];
   const unread = new Map<string, Unread>();
-  const notRead = (field: string, name: string, reason: string): void =>
+  const reportUnread = (field: string, name: string, reason: string): void =>
     void unread.set(name, { field, file: name, reason });
 
   const sources = new Map<string, string | undefined>();
@@ -88,18 +88,18 @@ export function readTopf(
       source = textOf(name);
       const reason = name.endsWith(".tpl") ? undefined : whyUnread(source);
       if (reason !== undefined) {
-        notRead(field, name, reason);
+        reportUnread(field, name, reason);
         source = undefined;
       }
     } catch (error) {
-      notRead(field, name, reasonOf(error));
+      reportUnread(field, name, reasonOf(error));
     }
     sources.set(name, source);
     return source;
   };
   let renderings = 0;
   /** A node's patch from a file: the source text and the rendered text. */
-  const rendered = (
+  const renderFile = (
     field: string,
     name: string,
     data: object,
@@ -107,28 +107,32 @@ export function readTopf(
     const source = sourceOf(field, name);
     if (source === undefined || !name.endsWith(".tpl"))
       return source === undefined ? undefined : { source, text: source };
-    if (++renderings > most)
+    if (++renderings > mostTemplates)
       throw new Error(
-        `FILE: has more than ${most} templates in all, and rendering them takes too long; give a topf.yaml with fewer machines`,
+        `FILE: has more than ${mostTemplates} templates in all, and rendering them takes too long; give a topf.yaml with fewer machines`,
       );
     try {
       return { source, text: renderTemplate(source, data, environment) };
     } catch (error) {
-      notRead(field, name, `${ofTemplate}${(error as Error).message}`);
+      reportUnread(field, name, `${ofTemplate}${(error as Error).message}`);
       return undefined;
     }
   };
 
   const nodes = listAt(root, "nodes").map((node): { node: TalconfigNode; version?: string } => {
-    const said = (key: string): string => asText(node[key]) || asText(root[key]);
+    const setting = (key: string): string => asText(node[key]) || asText(root[key]);
     const role = asText(node["role"]);
     const host = asText(node["host"]);
     const ip = asText(node["ip"]);
     const data = contextOf(root, node, patchesFolder);
-    const named = said("schematicId");
-    let id = named;
-    if (named.startsWith("@")) {
-      const schematic = rendered("schematicId", path.resolve(folder, named.slice(1)), data);
+    const statedSchematicId = setting("schematicId");
+    let id = statedSchematicId;
+    if (statedSchematicId.startsWith("@")) {
+      const schematic = renderFile(
+        "schematicId",
+        path.resolve(folder, statedSchematicId.slice(1)),
+        data,
+      );
       const raw = schematic && talosDocuments(schematic.text).map(valueOfDocument).find(isMapping);
       if (raw !== undefined) schematics.push(raw);
       id = raw === undefined ? unknownId : idOf(raw);
@@ -137,21 +141,21 @@ export function readTopf(
     const files = ["all", role, path.join("node", host)].flatMap((part) =>
       patchesBelow(path.join(patchesFolder, part), isOfProject),
     );
-    const patches = files.flatMap((one) => {
-      const patch = rendered("patches", one, withId);
+    const patches = files.flatMap((patchFile) => {
+      const patch = renderFile("patches", patchFile, withId);
       if (patch === undefined || patch.text.trim() === "") return [];
-      patchFiles.set(patch.text, { file: one, text: patch.source });
+      patchFiles.set(patch.text, { file: patchFile, text: patch.source });
       return [patch.text];
     });
     // A patch's installer overrides topf's own (internal/topf/nodes.go, generateNodeConfig).
-    const own = patches.flatMap(
-      (one) => asText(valueAt(readPatch(one, "").config, "machine", "install", "image")) || [],
+    const images = patches.flatMap(
+      (patch) => asText(valueAt(readPatch(patch, "").config, "machine", "install", "image")) || [],
     );
-    const whole = own.at(-1);
-    const { image, release } = whole === undefined ? {} : installerIn(whole);
+    const installerUrl = images.at(-1);
+    const { image, release } = installerUrl === undefined ? {} : installerIn(installerUrl);
     const isSecure = node["secureboot"] === true || root["secureboot"] === true;
-    const installer = `${said("factory") || "factory.talos.dev"}/${said("platform") || "metal"}-installer${isSecure ? "-secureboot" : ""}`;
-    const hostname = patches.flatMap((one) => readPatch(one, "").hostnames).at(-1);
+    const installer = `${setting("factory") || "factory.talos.dev"}/${setting("platform") || "metal"}-installer${isSecure ? "-secureboot" : ""}`;
+    const hostname = patches.flatMap((patch) => readPatch(patch, "").hostnames).at(-1);
     return {
       node: {
         // A host name that SOPS has encrypted cannot be read.
@@ -161,14 +165,14 @@ export function readTopf(
         controlPlane: role === "control-plane",
         ...(id === "" && image === undefined
           ? {}
-          : { talosImageURL: imageName(image, whole) ?? `${installer}/${id}` }),
+          : { talosImageURL: imageName(image, installerUrl) ?? `${installer}/${id}` }),
         patches,
       },
-      ...defined({ version: release ?? (said("talosVersion") || undefined) }),
+      ...defined({ version: release ?? (setting("talosVersion") || undefined) }),
     };
   });
   if ("nodesProvider" in root)
-    notRead("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
+    reportUnread("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
   if (nodes.length === 0)
     throw new Error(
       `FILE: a program returns its nodes (nodesProvider), and this command runs no such program, so its machines are unknown; ${rendering}, and import the files that it writes`,
@@ -205,7 +209,7 @@ const imageName = (image: string | undefined, whole: string | undefined): string
 
 const severalReleases = (versions: string[]): FieldFinding => ({
   field: "talosVersion",
-  problem: `has several values (${versions.map((one) => (one === "" ? "none" : `v${one}`)).join(", ")})`,
+  problem: `has several values (${versions.map((version) => (version === "" ? "none" : `v${version}`)).join(", ")})`,
   why: "all machines of a stack run the same release",
   remedy: "name the release that the machines should run (--talos), or make one stack per release",
 });
@@ -216,7 +220,7 @@ function contextOf(
   node: Record<string, unknown>,
   folder: string,
 ): Record<string, unknown> {
-  const text = (of: Record<string, unknown>, key: string): string => asText(of[key]);
+  const text = (object: Record<string, unknown>, key: string): string => asText(object[key]);
   return {
     ClusterName: text(root, "clusterName"),
     ClusterEndpoint: text(root, "clusterEndpoint"),
@@ -240,7 +244,7 @@ function contextOf(
 }
 
 /** The largest number of templates that are rendered: 50 for each of 200 machines. */
-const most = 10_000;
+const mostTemplates = 10_000;
 
 /**
  * Files of a folder and its subfolders that topf uses as patches, by name. Links are followed, as by topf.

@@ -11,7 +11,7 @@ import {
   answerProblem,
   connectionProblem,
   KubernetesError,
-  strangerProblem,
+  unexpectedAnswer,
   type Answer,
 } from "./error";
 import { execCredential, type ExecCluster, type ExecConfig } from "./exec-credential";
@@ -52,7 +52,7 @@ export const titleOf = ({ kind, namespace, name }: ObjectKey): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 
 /** Options of a request. */
-export interface Asking {
+export interface RequestOptions {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: object;
   /** Media type of the body. Default JSON. */
@@ -74,10 +74,10 @@ export class KubernetesApi {
   /** Facts about the cluster for the credential plugin, if the kubeconfig enables that. */
   private readonly pluginsCluster: KubeconfigCluster | undefined;
   /** Expiry of the credential from the plugin or from the token's file. */
-  private given: Promise<number> | undefined;
+  private credentialExpiry: Promise<number> | undefined;
   /** Connections, which all requests share. */
-  private kept: https.Agent | undefined;
-  private made: https.Agent["options"] | undefined;
+  private sharedAgent: https.Agent | undefined;
+  private sharedAgentOptions: https.Agent["options"] | undefined;
   private readonly kinds = new Map<string, ApiResource>();
 
   /**
@@ -104,9 +104,13 @@ export class KubernetesApi {
    *
    * @returns the content of the answer.
    */
-  async ask<T>(what: string, path: string, asking: Asking = {}): Promise<T | undefined> {
-    const answer = await this.request(what, path, asking);
-    const { instead = {} } = asking;
+  async ask<T>(
+    description: string,
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<T | undefined> {
+    const answer = await this.request(description, path, options);
+    const { instead = {} } = options;
     if (answer.status in instead) return instead[answer.status] as T | undefined;
     try {
       return JSON.parse(answer.body) as T;
@@ -114,25 +118,25 @@ export class KubernetesApi {
       if (answer.body.trimStart().startsWith("{"))
         throw new KubernetesError(
           "unreachable",
-          what,
+          description,
           `${this.server} ended its answer in the middle`,
         );
-      throw strangerProblem(what, this.server, answer);
+      throw unexpectedAnswer(description, this.server, answer);
     }
   }
 
   /** Objects of a list; empty if `instead` replaces the answer. */
-  async list<T>(what: string, path: string, asking?: Asking): Promise<T[]> {
-    const answer = await this.ask<{ items?: T[] | null }>(what, path, asking);
+  async list<T>(description: string, path: string, options?: RequestOptions): Promise<T[]> {
+    const answer = await this.ask<{ items?: T[] | null }>(description, path, options);
     if (answer === undefined) return [];
     if ("items" in answer) return answer.items ?? []; // an empty list may be null
     const words = `${this.server} answers with JSON that is not a list of Kubernetes objects`;
-    throw new KubernetesError("refused", what, words);
+    throw new KubernetesError("refused", description, words);
   }
 
   /** Text of a path, such as a log. */
-  async text(what: string, path: string): Promise<string> {
-    return (await this.request(what, path, { accept: "*/*" })).body;
+  async text(description: string, path: string): Promise<string> {
+    return (await this.request(description, path, { accept: "*/*" })).body;
   }
 
   /** Current state of an object; undefined if the object, its namespace or its kind does not exist. */
@@ -145,7 +149,7 @@ export class KubernetesApi {
 
   /** Deletes the object with this UID; no error if it is gone or was replaced meanwhile. */
   async deleteExactly(
-    what: string,
+    description: string,
     path: string,
     uid: string,
     propagationPolicy?: "Background" | "Foreground",
@@ -153,7 +157,7 @@ export class KubernetesApi {
     // All options are in the body: the API server reads them from the query only if there is no body (apiserver,
     // pkg/endpoints/handlers/delete.go), and by default it keeps a Job's pods (registry/batch/job/strategy.go).
     const body = { preconditions: { uid }, ...defined({ propagationPolicy }) };
-    await this.ask(what, path, {
+    await this.ask(description, path, {
       method: "DELETE",
       body,
       instead: { 404: undefined, 409: undefined },
@@ -170,51 +174,72 @@ export class KubernetesApi {
     const resource = this.kinds.get(`${root} ${kind}`) ?? (await this.resourceOf(root, kind));
     if (resource === undefined) return undefined;
     this.kinds.set(`${root} ${kind}`, resource);
-    const among =
+    const base =
       namespace === undefined || !resource.namespaced ? root : `${root}/namespaces/${namespace}`;
-    return `${among}/${resource.name}${name === undefined ? "" : `/${name}`}`;
+    return `${base}/${resource.name}${name === undefined ? "" : `/${name}`}`;
   }
 
   private async resourceOf(root: string, kind: string): Promise<ApiResource | undefined> {
-    const asking = { instead: { 404: undefined } };
-    const found = await this.ask<{ resources: ApiResource[] }>(`kinds of ${root}`, root, asking);
-    return found?.resources.find((one) => one.kind === kind && !one.name.includes("/"));
+    const options = { instead: { 404: undefined } };
+    const resourceList = await this.ask<{ resources: ApiResource[] }>(
+      `kinds of ${root}`,
+      root,
+      options,
+    );
+    return resourceList?.resources.find(
+      (candidate) => candidate.kind === kind && !candidate.name.includes("/"),
+    );
   }
 
-  private async request(what: string, path: string, asking: Asking): Promise<Answer> {
-    let attempt = await this.attempt(what, path, asking);
-    if (attempt.answer.status === 401 && attempt.given !== undefined) {
+  private async request(
+    description: string,
+    path: string,
+    requestOptions: RequestOptions,
+  ): Promise<Answer> {
+    let attempt = await this.attempt(description, path, requestOptions);
+    if (attempt.answer.status === 401 && attempt.credentialExpiry !== undefined) {
       // A credential may be rotated or revoked before its expiry. The API server has not acted yet, so the same request
       // is sent again. If several requests were refused, only the first runs the plugin or reads the token's file.
-      if (this.given === attempt.given) this.given = undefined;
-      attempt = await this.attempt(what, path, asking);
+      if (this.credentialExpiry === attempt.credentialExpiry) this.credentialExpiry = undefined;
+      attempt = await this.attempt(description, path, requestOptions);
     }
     const { answer, options } = attempt;
-    if ((answer.status >= 200 && answer.status < 300) || answer.status in (asking.instead ?? {}))
+    if (
+      (answer.status >= 200 && answer.status < 300) ||
+      answer.status in (requestOptions.instead ?? {})
+    )
       return answer;
     throw (
-      (answer.status === 401 ? this.outOfForce(what, options) : undefined) ??
-      answerProblem(what, this.server, answer, this.secrets)
+      (answer.status === 401 ? this.outOfForce(description, options) : undefined) ??
+      answerProblem(description, this.server, answer, this.secrets)
     );
   }
 
   /** One attempt of a request, with the credential that it used. */
-  private async attempt(what: string, path: string, asking: Asking): Promise<Attempt> {
-    const options = await this.options(what);
-    const { given } = this;
-    const answer = await this.send(`${this.server}${path}`, asking, options).catch(
+  private async attempt(
+    description: string,
+    path: string,
+    requestOptions: RequestOptions,
+  ): Promise<Attempt> {
+    const options = await this.options(description);
+    const { credentialExpiry: given } = this;
+    const answer = await this.send(`${this.server}${path}`, requestOptions, options).catch(
       (error: Error) => {
         throw (
-          this.outOfForce(what, options) ??
-          connectionProblem(what, this.server, error, this.limit, this.secrets)
+          this.outOfForce(description, options) ??
+          connectionProblem(description, this.server, error, this.limit, this.secrets)
         );
       },
     );
-    return { answer, options, given };
+    return { answer, options, credentialExpiry: given };
   }
 
-  private send(url: string, asking: Asking, options: https.RequestOptions): Promise<Answer> {
-    const { method = "GET", body, type, accept } = asking;
+  private send(
+    url: string,
+    requestOptions: RequestOptions,
+    options: https.RequestOptions,
+  ): Promise<Answer> {
+    const { method = "GET", body, type, accept } = requestOptions;
     const text = body && JSON.stringify(body);
     const headers = {
       ...(options.headers as http.OutgoingHttpHeaders | undefined),
@@ -230,12 +255,12 @@ export class KubernetesApi {
     const signal = AbortSignal.timeout(this.limit);
     return new Promise((resolve, reject) => {
       const { request } = url.startsWith("http:") ? http : https;
-      const sent = request(url, { ...options, method, headers, signal }, (response) => {
+      const clientRequest = request(url, { ...options, method, headers, signal }, (response) => {
         const chunks: Buffer[] = [];
         let size = 0;
         response.on("data", (chunk: Buffer) => {
           size += chunk.length;
-          if (size > MOST_BYTES) sent.destroy(new Error("the answer is too long"));
+          if (size > MOST_BYTES) clientRequest.destroy(new Error("the answer is too long"));
           else chunks.push(chunk);
         });
         response.on("error", reject);
@@ -244,12 +269,12 @@ export class KubernetesApi {
           resolve({ status, headers, body: Buffer.concat(chunks).toString("utf8") });
         });
       });
-      sent.on("error", reject);
-      sent.end(text);
+      clientRequest.on("error", reject);
+      clientRequest.end(text);
     });
   }
 
-  private async options(what: string): Promise<https.RequestOptions> {
+  private async options(description: string): Promise<https.RequestOptions> {
     const options: https.RequestOptions = {};
     try {
       if (this.server === "")
@@ -259,12 +284,12 @@ export class KubernetesApi {
       if (!URL.canParse(this.server)) throw new Error(`the server ${this.server} is not a URL`);
       await this.authenticate();
       // This may ask an OIDC provider for a new token.
-      const late = (): Error => new Error(`no credentials within ${this.limit / 1000} s`);
-      await inTime(this.config.applyToHTTPSOptions(options), this.limit, late);
+      const timeoutError = (): Error => new Error(`no credentials within ${this.limit / 1000} s`);
+      await inTime(this.config.applyToHTTPSOptions(options), this.limit, timeoutError);
     } catch (error) {
       throw new KubernetesError(
         "refused",
-        what,
+        description,
         redact(`kubeconfig: ${(error as Error).message}`, this.secrets),
       );
     }
@@ -276,11 +301,12 @@ export class KubernetesApi {
    * expired.
    */
   private async authenticate(): Promise<void> {
-    const get = this.source();
-    if (get === undefined) return;
-    if (this.given === undefined || (await this.given) < Date.now()) this.given = get();
-    this.given.catch(() => (this.given = undefined));
-    await this.given;
+    const readCredential = this.source();
+    if (readCredential === undefined) return;
+    if (this.credentialExpiry === undefined || (await this.credentialExpiry) < Date.now())
+      this.credentialExpiry = readCredential();
+    this.credentialExpiry.catch(() => (this.credentialExpiry = undefined));
+    await this.credentialExpiry;
   }
 
   /**
@@ -299,13 +325,16 @@ export class KubernetesApi {
 
   private async runPlugin(plugin: ExecConfig): Promise<number> {
     const cluster = this.pluginsCluster && execCluster(this.pluginsCluster);
-    const { token, expirationTimestamp, ...given } = await execCredential(
+    const { token, expirationTimestamp, ...certificate } = await execCredential(
       plugin,
       this.limit,
       cluster,
     );
     const base64 = (pem: string | undefined) => pem && Buffer.from(pem).toString("base64");
-    const [certData, keyData] = [base64(given.clientCertificateData), base64(given.clientKeyData)];
+    const [certData, keyData] = [
+      base64(certificate.clientCertificateData),
+      base64(certificate.clientKeyData),
+    ];
     Object.assign(this.config.getCurrentUser()!, defined({ token, certData, keyData }));
     return expirationTimestamp === undefined ? Infinity : Date.parse(expirationTimestamp);
   }
@@ -318,15 +347,21 @@ export class KubernetesApi {
   private shared(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
     // A proxy's agent manages its own connections.
     if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent;
-    if (this.kept === undefined || !isDeepStrictEqual(agent.options, this.made)) {
-      this.made = agent.options;
-      this.kept = new https.Agent({ ...agent.options, keepAlive: true, timeout: UNUSED });
+    if (
+      this.sharedAgent === undefined ||
+      !isDeepStrictEqual(agent.options, this.sharedAgentOptions)
+    ) {
+      this.sharedAgentOptions = agent.options;
+      this.sharedAgent = new https.Agent({ ...agent.options, keepAlive: true, timeout: UNUSED });
     }
-    return this.kept;
+    return this.sharedAgent;
   }
 
   /** Error about a client certificate that is not valid now, instead of the server's refusal, which says less. */
-  private outOfForce(what: string, { cert }: https.RequestOptions): KubernetesError | undefined {
+  private outOfForce(
+    description: string,
+    { cert }: https.RequestOptions,
+  ): KubernetesError | undefined {
     const problem = cert === undefined ? undefined : certificateProblem(String(cert), new Date());
     if (problem === undefined) return undefined;
     const [user, context] = [
@@ -334,7 +369,7 @@ export class KubernetesApi {
       this.config.getCurrentContext(),
     ];
     const words = `kubeconfig: the client certificate of user ${user} (context ${context}) ${problem}`;
-    return new KubernetesError("refused", what, words);
+    return new KubernetesError("refused", description, words);
   }
 }
 
@@ -345,14 +380,14 @@ export class KubernetesApi {
 function execCluster(cluster: KubeconfigCluster): ExecCluster {
   const { caFile } = cluster;
   const caData = cluster.caData ?? (caFile && fs.readFileSync(caFile).toString("base64"));
-  const more = defined({
+  const optional = defined({
     "tls-server-name": cluster.tlsServerName,
     "insecure-skip-tls-verify": cluster.skipTLSVerify || undefined,
     "certificate-authority-data": caData,
     "proxy-url": cluster.proxyUrl,
     config: cluster.execConfig,
   });
-  return { server: cluster.server, ...more };
+  return { server: cluster.server, ...optional };
 }
 
 /** An answer of the API server, with the credentials that the request used. */
@@ -363,7 +398,7 @@ interface Attempt {
    * Source of the credential: a run of the plugin, or a read of the token's file. Undefined if the kubeconfig
    * contains it.
    */
-  given: Promise<number> | undefined;
+  credentialExpiry: Promise<number> | undefined;
 }
 
 /** A kind in the API server's discovery (meta/v1, APIResource). */

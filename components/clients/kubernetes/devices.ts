@@ -33,14 +33,14 @@ export function claimedIn(
   node: string,
   deviceClass: string,
 ): Record<string, number> {
-  const had: Record<string, number> = {};
+  const devicesByPod: Record<string, number> = {};
   for (const { status } of claims) {
     const results = status?.allocation?.devices?.results ?? [];
     const count = results.filter(
       ({ driver, pool }) => driver === deviceClass && pool === node,
     ).length;
     for (const { uid } of status?.reservedFor?.slice(0, 1) ?? [])
-      had[uid] = (had[uid] ?? 0) + count;
+      devicesByPod[uid] = (devicesByPod[uid] ?? 0) + count;
   }
-  return had;
+  return devicesByPod;
 }

@@ -13,7 +13,7 @@ export interface Answer extends Pick<IncomingMessage, "headers"> {
 export class KubernetesError extends CallError {
   constructor(
     problem: CallErrorKind,
-    what: string,
+    description: string,
     /** The reason, without the name of the request. */
     readonly words: string,
     /** HTTP code; undefined without an answer. */
@@ -24,7 +24,7 @@ export class KubernetesError extends CallError {
     readonly byServer = false,
     retryAfter?: number,
   ) {
-    super(problem, `Kubernetes: ${what}: ${words}`, retryAfter);
+    super(problem, `Kubernetes: ${description}: ${words}`, retryAfter);
   }
 }
 
@@ -44,7 +44,7 @@ const pauseOf = ({ headers }: Answer, status: Status | undefined): number | unde
  * retries as well.
  */
 export function answerProblem(
-  what: string,
+  description: string,
   server: string,
   answer: Answer,
   secrets: readonly string[],
@@ -53,14 +53,19 @@ export function answerProblem(
   const problem = code === 429 ? "busy" : code >= 500 ? "unreachable" : "refused";
   const status = statusOf(body);
   const causes = status?.details?.causes ?? [];
-  if (status === undefined && code !== 401) return strangerProblem(what, server, answer, problem);
-  const said = [status?.message ?? "", ...causes.flatMap(({ message }) => message ?? [])].join(" ");
+  if (status === undefined && code !== 401)
+    return unexpectedAnswer(description, server, answer, problem);
+  const messages = [status?.message ?? "", ...causes.flatMap(({ message }) => message ?? [])].join(
+    " ",
+  );
   const words =
-    code === 401 ? `${server} does not accept the credentials (HTTP 401)` : redact(said, secrets);
+    code === 401
+      ? `${server} does not accept the credentials (HTTP 401)`
+      : redact(messages, secrets);
   const reasons = causes.flatMap(({ reason }) => reason ?? []);
   return new KubernetesError(
     problem,
-    what,
+    description,
     words,
     code,
     reasons,
@@ -70,15 +75,15 @@ export function answerProblem(
 }
 
 /** Error for an answer that does not come from a Kubernetes API. */
-export function strangerProblem(
-  what: string,
+export function unexpectedAnswer(
+  description: string,
   server: string,
   answer: Answer,
   problem: CallErrorKind = "refused",
 ): KubernetesError {
   const words = strangerWords(server, answer);
   const pause = pauseOf(answer, undefined);
-  return new KubernetesError(problem, what, words, answer.status, [], false, pause);
+  return new KubernetesError(problem, description, words, answer.status, [], false, pause);
 }
 
 /** Description of a server that answered instead of a Kubernetes API. */
@@ -133,7 +138,7 @@ const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILUR
  * kubeconfig and is reported at once.
  */
 export function connectionProblem(
-  what: string,
+  description: string,
   server: string,
   error: NodeJS.ErrnoException,
   limit: number,
@@ -143,16 +148,16 @@ export function connectionProblem(
   if (/^(Timeout|Abort)Error$/.test(error.name))
     return new KubernetesError(
       "unreachable",
-      what,
+      description,
       `${server} does not answer within ${limit / 1000} s`,
     );
-  const known = passing[code] ?? lasting[code];
+  const knownProblem = passing[code] ?? lasting[code];
   const words = foreign.test(code)
     ? `has a certificate that the kubeconfig's CA did not sign: the server belongs to another cluster, or the cluster was created again (${code})`
-    : (known ?? `does not answer: ${redact(error.message, secrets)}`);
+    : (knownProblem ?? `does not answer: ${redact(error.message, secrets)}`);
   return new KubernetesError(
     code in passing ? "unreachable" : "refused",
-    what,
+    description,
     `${server} ${words}`,
   );
 }

@@ -51,14 +51,14 @@ export async function execCredential(
     kind: "ExecCredential",
     spec: { ...defined({ cluster }), interactive: false },
   };
-  const more = Object.fromEntries((env ?? []).map(({ name: key, value }) => [key, value]));
+  const pluginEnv = Object.fromEntries((env ?? []).map(({ name: key, value }) => [key, value]));
   const child = startGroup(command, args ?? [], {
-    env: { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(info), ...more },
+    env: { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(info), ...pluginEnv },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const [out, err]: Buffer[][] = [[], []];
-  child.stdout!.on("data", (chunk: Buffer) => out!.push(chunk));
-  child.stderr!.on("data", (chunk: Buffer) => err!.push(chunk));
+  const [outputChunks, errorChunks]: Buffer[][] = [[], []];
+  child.stdout!.on("data", (chunk: Buffer) => outputChunks!.push(chunk));
+  child.stderr!.on("data", (chunk: Buffer) => errorChunks!.push(chunk));
   let timer: NodeJS.Timeout | undefined;
   try {
     const status = await new Promise<string>((resolve, reject) => {
@@ -70,10 +70,12 @@ export async function execCredential(
       child.on("close", (code, signal) => resolve(signal ?? `exit ${code!}`)); // Node gives one of the two
     });
     if (status !== "exit 0") {
-      const last = Buffer.concat(err!).toString().trim().split("\n").at(-1) ?? "";
-      throw new Error(`${name} failed (${status})${last === "" ? "" : `: ${last}`}`);
+      const lastErrorLine = Buffer.concat(errorChunks!).toString().trim().split("\n").at(-1) ?? "";
+      throw new Error(
+        `${name} failed (${status})${lastErrorLine === "" ? "" : `: ${lastErrorLine}`}`,
+      );
     }
-    return credentialOf(Buffer.concat(out!).toString(), name);
+    return credentialOf(Buffer.concat(outputChunks!).toString(), name);
   } finally {
     clearTimeout(timer);
     endGroup(child);

@@ -43,14 +43,14 @@ const ofOthers = /(?:^|\/)(?:rocm|amd)\//i;
  * owner in the cluster, such as the operator's DaemonSets.
  */
 export function gpuOffers(workloads: readonly Workload[]): GpuOffer[] {
-  const found = new Map<string, GpuOffer>();
+  const offersByKey = new Map<string, GpuOffer>();
   for (const workload of workloads) {
     const offer = offerOf(workload);
     if (offer === undefined) continue;
     const key = [offer.field, offer.namespace, offer.release].join(" ");
-    if (!found.has(key)) found.set(key, offer);
+    if (!offersByKey.has(key)) offersByKey.set(key, offer);
   }
-  return [...found.values()];
+  return [...offersByKey.values()];
 }
 
 function offerOf(workload: Workload): GpuOffer | undefined {

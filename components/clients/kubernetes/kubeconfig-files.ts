@@ -18,8 +18,8 @@ const lists = { clusters: "cluster", contexts: "context", users: "user" } as con
  * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
  */
 export function kubeconfigOfFiles(files: readonly string[]): string {
-  const contents = [...new Set(files)].map(readIfThere).filter((one) => one !== undefined);
-  if (contents.length === 0) throw new Error(notThere(files));
+  const contents = [...new Set(files)].map(readIfThere).filter((content) => content !== undefined);
+  if (contents.length === 0) throw new Error(missingText(files));
   const [first] = contents;
   const parts = contents.map(partOf);
   if (contents.length === 1 && !parts[0]!.hasRelativePath) return first!.text;
@@ -50,10 +50,10 @@ function readIfThere(file: string): Content | undefined {
   }
 }
 
-function notThere(files: readonly string[]): string {
-  const [first, ...others] = files;
+function missingText(files: readonly string[]): string {
+  const [first, ...otherFiles] = files;
   if (first === undefined) return "it lists no file";
-  return others.length === 0
+  return otherFiles.length === 0
     ? `ENOENT: there is no file ${first}`
     : `ENOENT: none of these files exists: ${files.join(", ")}`;
 }
@@ -93,12 +93,16 @@ function partOf({ file, text }: Content): Part {
 }
 
 function merged(parts: readonly Mapping[]): Mapping {
-  const firstOfEachName = (key: string, holds: string): Mapping[] => {
-    const all = parts.flatMap((part) => listAt(part, key)).filter((one) => isMapping(one[holds]));
-    return all.filter(({ name }, index) => all.findIndex((one) => one["name"] === name) === index);
+  const firstOfEachName = (key: string, member: string): Mapping[] => {
+    const entriesWithMember = parts
+      .flatMap((part) => listAt(part, key))
+      .filter((entry) => isMapping(entry[member]));
+    return entriesWithMember.filter(
+      ({ name }, index) => entriesWithMember.findIndex((entry) => entry["name"] === name) === index,
+    );
   };
   const entries = Object.entries(lists).map(
-    ([key, holds]) => [key, firstOfEachName(key, holds)] as const,
+    ([key, member]) => [key, firstOfEachName(key, member)] as const,
   );
   return {
     apiVersion: "v1",

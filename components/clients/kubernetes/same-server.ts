@@ -36,5 +36,5 @@ export function clusterNamedBy(text: string, context?: string): NamedCluster | u
 }
 
 /** Whether two clusters are certainly the same: they have the same server URL, or the same certificate authority. */
-export const isSameCluster = (one: NamedCluster, other: NamedCluster): boolean =>
-  one.server === other.server || (one.authority !== "" && one.authority === other.authority);
+export const isSameCluster = (a: NamedCluster, b: NamedCluster): boolean =>
+  a.server === b.server || (a.authority !== "" && a.authority === b.authority);

@@ -87,8 +87,8 @@ export class OmniServer implements Omni {
   ) {}
 
   async patches(): Promise<OmniPatch[]> {
-    const printed = await this.get(configPatchType);
-    return printed.map(({ metadata, spec }) => ({
+    const printedResources = await this.get(configPatchType);
+    return printedResources.map(({ metadata, spec }) => ({
       id: metadata.id,
       labels: metadata.labels ?? {},
       data: String(spec["data"] ?? ""),
@@ -97,21 +97,25 @@ export class OmniServer implements Omni {
 
   /** A resource of this package in Omni; undefined if it does not exist. */
   async resource(type: string, id: string): Promise<OmniContent | undefined> {
-    const [found] = await this.get(type, id);
-    return found === undefined
+    const [resource] = await this.get(type, id);
+    return resource === undefined
       ? undefined
-      : { spec: found.spec, labels: found.metadata.labels ?? {} };
+      : { spec: resource.spec, labels: resource.metadata.labels ?? {} };
   }
 
   async cluster(name: string) {
-    const [found] = await this.get("Clusters.omni.sidero.dev", name);
+    const [resource] = await this.get("Clusters.omni.sidero.dev", name);
     // Whether `omnictl cluster template sync` manages the cluster; it deletes everything that its template lacks.
-    return found && { templated: templateAnnotation in (found.metadata.annotations ?? {}) };
+    return resource && { templated: templateAnnotation in (resource.metadata.annotations ?? {}) };
   }
 
   async list(type: string): Promise<(OmniContent & { id: string })[]> {
-    const printed = await this.get(type);
-    return printed.map(({ metadata: { id, labels = {} }, spec }) => ({ id, labels, spec }));
+    const printedResources = await this.get(type);
+    return printedResources.map(({ metadata: { id, labels = {} }, spec }) => ({
+      id,
+      labels,
+      spec,
+    }));
   }
 
   /** Creates or updates, in this order. */

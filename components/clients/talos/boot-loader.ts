@@ -53,6 +53,6 @@ export function takesImageArgs(active: string, byGrub: boolean): boolean {
   return (
     byDocument ||
     installs.length === 0 ||
-    installs.some((one) => valueAt(one, "grubUseUKICmdline") === true)
+    installs.some((install) => valueAt(install, "grubUseUKICmdline") === true)
   );
 }

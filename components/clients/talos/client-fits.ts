@@ -4,7 +4,7 @@ import { client as range } from "../../recipe/facts/data/since.json";
 import type { FieldFinding } from "../failure";
 
 /** Checks that this talosctl works with a machine of these releases. */
-export function checkClient(client: string, running: string, wanted: string): FieldFinding[] {
+export function checkClient(client: string, running: string, target: string): FieldFinding[] {
   const parsed = semver.parse(client);
   if (parsed === null)
     return [
@@ -15,17 +15,17 @@ export function checkClient(client: string, running: string, wanted: string): Fi
         remedy: `install talosctl ${running}`,
       },
     ];
-  const ahead = minorsBetween(running, client);
-  const behind = minorsBetween(client, wanted);
-  if (ahead <= range.ahead && behind <= range.behind) return [];
+  const minorsAhead = minorsBetween(running, client);
+  const minorsBehind = minorsBetween(client, target);
+  if (minorsAhead <= range.ahead && minorsBehind <= range.behind) return [];
   const why =
-    ahead > range.ahead
+    minorsAhead > range.ahead
       ? "this talosctl calls methods that the machine does not have"
       : "this talosctl lacks methods that the machine expects";
   return [
     {
       field: "talosctl",
-      problem: `${client} does not work with a machine that is upgraded from ${running} to ${wanted}`,
+      problem: `${client} does not work with a machine that is upgraded from ${running} to ${target}`,
       why,
       remedy: `install talosctl ${running}, or set TALOS_GPU_TALOSCTL to the path of that version`,
     },

@@ -126,7 +126,7 @@ export function kubernetesImages(text: string): Partial<Record<KubernetesPart, s
       const images = documents.map((document) =>
         valueAt(document, ...(valueAt(document, "kind") === kind ? [] : path), "image"),
       );
-      const image = images.find((one) => typeof one === "string");
+      const image = images.find((candidate) => typeof candidate === "string");
       const isOff = documents.some((document) => turnsOff(document, place));
       return image === undefined || isOff ? [] : [[part, image]];
     }),

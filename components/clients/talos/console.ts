@@ -18,14 +18,17 @@ export const consoleLines = (log: string): string[] =>
  * every start. Source: talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, pauseOnFailure.
  */
 export function bootErrorsOf(lines: readonly string[]): string[] {
-  const telling = lines.flatMap((line, at) => {
+  const bootErrors = lines.flatMap((line, lineIndex) => {
     if (!/failed, rebooting in \d+ minutes/.test(line)) return [];
-    const below = lines.slice(at + 1);
-    if (!/^\d+ errors? occurred:$/.test(below[0] ?? "")) return [line, ...below.slice(0, 1)];
-    const end = below.findIndex((each, index) => index > 0 && !each.startsWith("* "));
-    return [line, ...below.slice(1, end < 0 ? undefined : end)];
+    const followingLines = lines.slice(lineIndex + 1);
+    if (!/^\d+ errors? occurred:$/.test(followingLines[0] ?? ""))
+      return [line, ...followingLines.slice(0, 1)];
+    const end = followingLines.findIndex(
+      (nextLine, index) => index > 0 && !nextLine.startsWith("* "),
+    );
+    return [line, ...followingLines.slice(1, end < 0 ? undefined : end)];
   });
-  return [...new Set(telling), ...kubeletErrors(lines)];
+  return [...new Set(bootErrors), ...kubeletErrors(lines)];
 }
 
 /** Beginning of the message about a kubelet that never starts. */
@@ -109,15 +112,15 @@ const driverWords =
  * the driver does not use. The texts come from open-gpu-kernel-modules, src/nvidia and kernel-open/nvidia/nv-pci.c.
  */
 export function driverErrors(lines: readonly string[]): string[] {
-  const reports = new Map<string, { line: string; more: number }>();
+  const reports = new Map<string, { line: string; repetitions: number }>();
   for (const line of lines) {
     const xid = /NVRM: (Xid \([^()]*\): \d+)/.exec(line)?.[1];
     if (xid === undefined && !driverWords.test(line)) continue;
     const report = reports.get(xid ?? line);
-    if (report) report.more += 1;
-    else reports.set(xid ?? line, { line, more: 0 });
+    if (report) report.repetitions += 1;
+    else reports.set(xid ?? line, { line, repetitions: 0 });
   }
-  return [...reports.values()].map(({ line, more }) =>
+  return [...reports.values()].map(({ line, repetitions: more }) =>
     more === 0 ? line : `${line} (and ${more} more of it)`,
   );
 }

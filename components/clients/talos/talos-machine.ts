@@ -218,16 +218,16 @@ export class TalosMachine implements Machine {
     const { active = "", persistent = active } = await this.configurations();
     const commandLine = await this.read("/proc/cmdline");
     const volumes = await this.resources("discoveredvolumes");
-    const byImage = takesImageArgs(active, bootsByGrub(volumes));
+    const isArgsOfImage = takesImageArgs(active, bootsByGrub(volumes));
     return {
       ...defined({ schematic: schematic || undefined, commandLine: commandLine?.trim() }),
       extensions: Object.fromEntries(
         metadata.map(({ name = "", version = "" }) => [name, version]),
       ),
       // A boot loader that uses the image's arguments never reads those of the configuration.
-      configuredArgs: byImage ? [] : installArgs(persistent),
+      configuredArgs: isArgsOfImage ? [] : installArgs(persistent),
       ...defined({
-        bootArgs: byImage ? undefined : installArgs(active),
+        bootArgs: isArgsOfImage ? undefined : installArgs(active),
         bootPartition: bootPartitionOf(volumes),
         platform: platform?.spec?.platform as string | undefined,
         secureBoot: security?.spec?.secureBoot as boolean | undefined,
@@ -300,8 +300,8 @@ export class TalosMachine implements Machine {
   async configurations(): Promise<Configurations> {
     const resources = parseResources(await this.ask("get", "machineconfig", "-o", "json"));
     const text = (id: string): string | undefined => {
-      const found = resources.find(({ metadata }) => metadata.id === id);
-      return found === undefined ? undefined : configurationText(found);
+      const resource = resources.find(({ metadata }) => metadata.id === id);
+      return resource === undefined ? undefined : configurationText(resource);
     };
     const active = text("v1alpha1");
     // Talos < 1.10 has no such resource (talos v1.9.6 and v1.10.0, pkg/machinery/resources/config/machine_config.go),
@@ -362,12 +362,12 @@ export class TalosMachine implements Machine {
   ): Promise<void> {
     // This program itself drains the node and tracks the reboot. Talos reboots after the legacy call; after the new one
     // talosctl requests the reboot.
-    const modern = semver.gte(await this.talosctl.version(), DRAINING_CLIENT);
-    const flags = modern
+    const canDrain = semver.gte(await this.talosctl.version(), DRAINING_CLIENT);
+    const flags = canDrain
       ? ["--drain=false", "--progress=plain", ...(api === "legacy" ? ["--legacy"] : [])]
       : [];
-    const from = place === "disk" ? [] : ["--namespace", namespaces[place]];
-    await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags, ...from);
+    const namespaceArgs = place === "disk" ? [] : ["--namespace", namespaces[place]];
+    await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags, ...namespaceArgs);
   }
 
   async reboot(): Promise<void> {

@@ -11,9 +11,10 @@ export function contextProblem(config: unknown): string | undefined {
   const context = isMapping(config) ? config["context"] : undefined;
   if (typeof context === "string" && Object.hasOwn(contexts, context)) return undefined;
   const names = Object.keys(contexts);
-  const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
-  if (typeof context !== "string" || context === "") return `it sets no current context: ${has}`;
-  return `its current context ${JSON.stringify(context)} is not among its contexts: ${has}`;
+  const contextsText = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+  if (typeof context !== "string" || context === "")
+    return `it sets no current context: ${contextsText}`;
+  return `its current context ${JSON.stringify(context)} is not among its contexts: ${contextsText}`;
 }
 
 /** Files that talosctl tries if TALOSCONFIG is not set (talos, pkg/machinery/client/config/path.go). */
@@ -34,16 +35,17 @@ export interface TalosconfigInUse {
  * The talosconfig that talosctl uses, with a finding if it is unusable: talosctl itself would only print `failed to
  * determine endpoints`.
  *
- * @param given its content; undefined if talosctl must find a file.
+ * @param passedText its content; undefined if talosctl must find a file.
  */
 export function readTalosconfig(
-  given: string | undefined,
+  passedText: string | undefined,
   { TALOSCONFIG }: NodeJS.ProcessEnv,
 ): TalosconfigInUse {
-  if (given !== undefined) return { text: given, ...withProblem(given, "the passed content") };
+  if (passedText !== undefined)
+    return { text: passedText, ...withProblem(passedText, "the passed content") };
   if (TALOSCONFIG === undefined || TALOSCONFIG === "") {
-    const file = usualFiles().find((one) => fs.existsSync(one));
-    if (file === undefined) return { problem: none };
+    const file = usualFiles().find((candidate) => fs.existsSync(candidate));
+    if (file === undefined) return { problem: missingTalosconfig };
     return readFile(file, file);
   }
   return readFile(TALOSCONFIG, `the file in TALOSCONFIG (${TALOSCONFIG})`);
@@ -52,25 +54,25 @@ export function readTalosconfig(
 const field = "talosconfig";
 const why = "without a valid talosconfig the machines cannot be reached";
 
-const none: FieldFinding = {
+const missingTalosconfig: FieldFinding = {
   field,
   problem: "is missing: TALOSCONFIG is not set, and there is no ~/.talos/config",
   why,
   remedy: "set TALOSCONFIG to the path of the cluster's talosconfig",
 };
 
-function readFile(file: string, called: string): TalosconfigInUse {
+function readFile(file: string, description: string): TalosconfigInUse {
   try {
     const text = fs.readFileSync(file, "utf8");
-    return { text, ...withProblem(text, called) };
+    return { text, ...withProblem(text, description) };
   } catch (error) {
     const { code = "error" } = error as NodeJS.ErrnoException;
-    const problem = `${called} cannot be read (${code})`;
+    const problem = `${description} cannot be read (${code})`;
     return { problem: { field, problem, why, remedy: "correct TALOSCONFIG" } };
   }
 }
 
-function withProblem(text: string, called: string): { problem?: FieldFinding } {
+function withProblem(text: string, description: string): { problem?: FieldFinding } {
   let config: unknown;
   try {
     config = boundedYaml(text);
@@ -78,15 +80,15 @@ function withProblem(text: string, called: string): { problem?: FieldFinding } {
     return {
       problem: {
         field,
-        problem: `${called} is not YAML`,
+        problem: `${description} is not YAML`,
         why,
         remedy: "use a file that `talosctl config` writes",
       },
     };
   }
-  const wrong = contextProblem(config);
-  if (wrong === undefined) return {};
+  const contextFault = contextProblem(config);
+  if (contextFault === undefined) return {};
   const remedy =
     "choose a context with `talosctl config context NAME`, or pass the talosconfig of this cluster";
-  return { problem: { field, problem: `${called}: ${wrong}`, why, remedy } };
+  return { problem: { field, problem: `${description}: ${contextFault}`, why, remedy } };
 }

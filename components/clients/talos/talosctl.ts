@@ -47,13 +47,13 @@ export class Talosctl {
   /**
    * Runs one command and returns its standard output.
    *
-   * @param atMost milliseconds after which the command is killed; the machine then counts as unreachable.
+   * @param timeLimit milliseconds after which the command is killed; the machine then counts as unreachable.
    * @param ending condition that ends the command earlier, with the same result.
    * @throws CallError with the end of its standard error, free of secrets.
    */
-  run(args: readonly string[], atMost: number, ending?: Ending): Promise<string> {
+  run(args: readonly string[], timeLimit: number, ending?: Ending): Promise<string> {
     const { name = "talosctl", binary, talosconfig, endpoint, environment, secrets } = this.options;
-    const { most = atMost, processes = asChild } = this.options;
+    const { most: maxTime = timeLimit, processes = asChild } = this.options;
     const {
       TALOS_GPU_TALOSCONFIG: _talosconfig,
       TALOS_GPU_KUBECONFIG: _kubeconfig,
@@ -73,27 +73,27 @@ export class Talosctl {
     );
     this.children.add(child);
     /** Milliseconds after which the command was killed. */
-    let cutAfter: number | undefined;
-    const cut = (after: number): void => {
+    let cutTime: number | undefined;
+    const endEarly = (time: number): void => {
       if (!this.children.has(child)) return;
-      cutAfter = after;
+      cutTime = time;
       processes.end(child);
       // Its child processes may still have its output open; the program does not wait for them.
       child.stdout!.destroy();
       child.stderr!.destroy();
     };
-    const limit = Math.min(most, atMost);
-    const timer = setTimeout(cut, limit, limit);
-    let looks = 0;
-    let isLooking = false;
-    const look = async ({ every, ends }: Ending): Promise<void> => {
-      const after = ++looks * every;
-      if (isLooking) return;
-      isLooking = true;
-      if (await ends()) cut(after);
-      isLooking = false;
+    const limit = Math.min(maxTime, timeLimit);
+    const timer = setTimeout(endEarly, limit, limit);
+    let checkCount = 0;
+    let isChecking = false;
+    const checkEnding = async ({ every, ends }: Ending): Promise<void> => {
+      const time = ++checkCount * every;
+      if (isChecking) return;
+      isChecking = true;
+      if (await ends()) endEarly(time);
+      isChecking = false;
     };
-    const looking = ending && setInterval(() => void look(ending), ending.every);
+    const checkTimer = ending && setInterval(() => void checkEnding(ending), ending.every);
     const output: Buffer[] = [];
     const errors: Buffer[] = [];
     child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
@@ -104,16 +104,16 @@ export class Talosctl {
       );
       child.on("close", (code, signal) => {
         const text = withoutDiff(redact(Buffer.concat(errors).toString(), secrets));
-        const fail = (problem: CallErrorKind, what: string): void =>
-          reject(new CallError(problem, `${name} ${args[0] ?? ""} ${what}${quote(text)}`));
-        if (cutAfter !== undefined)
-          fail("unreachable", `did not end within ${formatDuration(inSeconds(cutAfter))}`);
+        const fail = (problem: CallErrorKind, problemText: string): void =>
+          reject(new CallError(problem, `${name} ${args[0] ?? ""} ${problemText}${quote(text)}`));
+        if (cutTime !== undefined)
+          fail("unreachable", `did not end within ${formatDuration(inSeconds(cutTime))}`);
         else if (code === 0) resolve(Buffer.concat(output).toString());
         else fail(classify(text), `failed (${signal ?? `exit ${code!}`})`);
       });
     }).finally(() => {
       clearTimeout(timer);
-      clearInterval(looking);
+      clearInterval(checkTimer);
       this.children.delete(child);
     });
   }
@@ -136,9 +136,9 @@ const inSeconds = (milliseconds: number): number =>
   milliseconds < 1_000 ? milliseconds : Math.round(milliseconds / 1_000) * 1_000;
 
 function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
-  const lacks = binary === name ? "is not in PATH" : `${binary} does not exist`;
+  const missingText = binary === name ? "is not in PATH" : `${binary} does not exist`;
   return error.code === "ENOENT"
-    ? `${name}: ${lacks}; without it the machine cannot be reached; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your Omni server's release`}, or set TALOS_GPU_${name.toUpperCase()} to its path`
+    ? `${name}: ${missingText}; without it the machine cannot be reached; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your Omni server's release`}, or set TALOS_GPU_${name.toUpperCase()} to its path`
     : `${name}: ${binary} does not start: ${error.message}`;
 }
 

@@ -55,23 +55,26 @@ export function lastWords(
 /** Messages of a failing pod; empty if the pod runs well. */
 export function wordsOfPod(pod: ObservedPod): string[] {
   const about = `Pod/${pod.name}`;
-  const own = pod.message ?? pod.reason;
+  const statusText = pod.message ?? pod.reason;
   const containers = [...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap(
     (container) => wordsOfContainer(container).map((line) => `${about} ${container.name}: ${line}`),
   );
-  return [...(own === undefined ? [] : [`${about}: ${shortened(lastLine(own))}`]), ...containers];
+  return [
+    ...(statusText === undefined ? [] : [`${about}: ${shortened(lastLine(statusText))}`]),
+    ...containers,
+  ];
 }
 
 function wordsOfContainer(container: ObservedContainer): string[] {
   const { ready, state, reason, message, lastMessage, exitCode, log } = container;
-  const done = state === "terminated" && exitCode === 0;
-  if (done || (ready === true && log === undefined)) return [];
+  const hasSucceeded = state === "terminated" && exitCode === 0;
+  if (hasSucceeded || (ready === true && log === undefined)) return [];
   const status = [reason, exitCode === undefined ? undefined : `exit ${exitCode}`]
     .filter(Boolean)
     .join(", ");
   // While a container waits for a restart, its message comes from the kubelet and only says that it waits.
-  const spoken = lastMessage ?? (reason === "CrashLoopBackOff" ? undefined : message) ?? log;
-  const lines = (spoken ?? "").split("\n").filter((line) => line.trim() !== "");
+  const output = lastMessage ?? (reason === "CrashLoopBackOff" ? undefined : message) ?? log;
+  const lines = (output ?? "").split("\n").filter((line) => line.trim() !== "");
   return [
     ...(status === "" || status === "PodInitializing" ? [] : [status]),
     ...lines.slice(-LOG_LINES).map(shortened),

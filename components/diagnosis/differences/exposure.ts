@@ -16,20 +16,22 @@ import { difference, type Difference, lastWords, wordsOfPod } from "./difference
  * objects.
  */
 export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {
-  const { release: installed, namespace } = plan.kubernetes;
-  const namespaces = [...new Set([installed.namespace, namespace])]; // of the release, and of the stack's other objects
+  const { release: plannedRelease, namespace } = plan.kubernetes;
+  const namespaces = [...new Set([plannedRelease.namespace, namespace])]; // of the release, and of the stack's other objects
   const remedy = ownersRemedy(plan, seen);
-  const ofOwner = (found: Difference[]): Difference[] =>
-    remedy === undefined ? found : found.map((one) => ({ ...one, remedy: one.remedy ?? remedy }));
+  const withOwnersRemedy = (differences: Difference[]): Difference[] =>
+    remedy === undefined
+      ? differences
+      : differences.map((item) => ({ ...item, remedy: item.remedy ?? remedy }));
   return [
     ...runtimeClass(plan, seen),
     ...namespaceLabels(plan, seen),
     ...release(plan, seen),
     ...required(plan, seen, remedy),
-    ...ofOwner(chartVersion(plan, seen)),
-    ...namespaces.flatMap((one) => {
-      const unready = unreadyOfNvidia(seen, one);
-      return one === namespace ? unready : ofOwner(unready);
+    ...withOwnersRemedy(chartVersion(plan, seen)),
+    ...namespaces.flatMap((item) => {
+      const unready = unreadyOfNvidia(seen, item);
+      return item === namespace ? unready : withOwnersRemedy(unready);
     }),
     ...smokeTests(plan, seen),
   ];
@@ -38,27 +40,27 @@ export function exposureDifferences(plan: Plan, seen: Observations): Difference[
 function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): Difference[] {
   const { name, handler } = kubernetes.runtimeClass;
   if (runtimeClasses === undefined || name === "") return [];
-  const found = runtimeClasses.find((candidate) => candidate.name === name);
-  const { handler: has = handler } = found ?? {};
+  const existing = runtimeClasses.find((candidate) => candidate.name === name);
+  const { handler: actualHandler = handler } = existing ?? {};
   const problem =
-    found === undefined
+    existing === undefined
       ? "is not there"
-      : has !== handler && `has the handler ${has}, the plan says ${handler}`;
-  const told = difference(`RuntimeClass ${name}`, problem);
-  if (!kubernetes.external) return told;
+      : actualHandler !== handler && `has the handler ${actualHandler}, the plan says ${handler}`;
+  const differences = difference(`RuntimeClass ${name}`, problem);
+  if (!kubernetes.external) return differences;
   const owner = kubernetes.by ?? "the tool that installs the GPU provider";
   const remedy = `this stack does not create the RuntimeClass: ${owner} must create it with \`handler: ${handler}\``;
-  return told.map((one) => ({ ...one, remedy }));
+  return differences.map((item) => ({ ...item, remedy }));
 }
 
 function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Difference[] {
   const { namespaceLabels: planned, namespace } = kubernetes;
   if (planned === undefined || namespaces === undefined) return [];
   const about = `namespace ${namespace}`;
-  const found = namespaces.find(({ name }) => name === namespace);
-  if (found === undefined) return difference(about, "is not there");
+  const existing = namespaces.find(({ name }) => name === namespace);
+  if (existing === undefined) return difference(about, "is not there");
   return Object.entries(planned).flatMap(([key, value]) =>
-    difference(about, found.labels[key] !== value && `lacks the label ${key}=${value}`),
+    difference(about, existing.labels[key] !== value && `lacks the label ${key}=${value}`),
   );
 }
 
@@ -69,108 +71,109 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
   if (releases === undefined || kubernetes.external) return [];
   const { name, namespace } = kubernetes.release;
-  const found = releases.find(
+  const existing = releases.find(
     (candidate) => candidate.name === name && candidate.namespace === namespace,
   );
-  const { status = "not installed", revision } = found ?? {};
+  const { status = "not installed", revision } = existing ?? {};
   const inRevision = revision === undefined ? "" : ` in revision ${revision}`;
-  const problem = found === undefined ? `is ${status}` : `is ${status}${inRevision}, not deployed`;
+  const problem =
+    existing === undefined ? `is ${status}` : `is ${status}${inRevision}, not deployed`;
   return difference(`Helm release ${namespace}/${name}`, status !== "deployed" && problem);
 }
 
 /** A controller that the plan requires. */
-interface Required {
+interface RequiredObject {
   kind: "DaemonSet" | "Deployment";
-  what: string;
+  description: string;
   /** Whether the stack itself creates it; otherwise the release does. */
-  ours: boolean;
+  isOfStack: boolean;
   matches: (name: string) => boolean;
   /** Smallest number of pods that it must want. */
-  wants: number;
+  minPods: number;
 }
 
 /** Controllers that every plan of this kind needs; the chart may have others. */
-function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
+function requiredOf({ kubernetes, machines, spec }: Plan): RequiredObject[] {
   const gpuMachines = machines.filter(({ gpuCount }) => gpuCount > 0);
-  const all = gpuMachines.length;
-  if (all === 0) return [];
-  const named = (name: string) => (candidate: string) => candidate === name;
-  const ours = (what: string, name: string, wants = all): Required => ({
+  const machineCount = gpuMachines.length;
+  if (machineCount === 0) return [];
+  const hasName = (name: string) => (candidate: string) => candidate === name;
+  const ofStack = (description: string, name: string, minPods = machineCount): RequiredObject => ({
     kind: "DaemonSet",
-    what,
-    ours: true,
-    matches: named(name),
-    wants,
+    description,
+    isOfStack: true,
+    matches: hasName(name),
+    minPods,
   });
-  const operator: Required = {
+  const operatorDeployment: RequiredObject = {
     kind: "Deployment",
-    what: "the GPU Operator",
-    ours: false,
-    matches: named("gpu-operator"),
-    wants: 0,
+    description: "the GPU Operator",
+    isOfStack: false,
+    matches: hasName("gpu-operator"),
+    minPods: 0,
   };
   const { offers, findsNodes } = gpuProviderOf(kubernetes.mode);
   const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
-    ...(kubernetes.mode === "operator" ? [operator] : []),
+    ...(kubernetes.mode === "operator" ? [operatorDeployment] : []),
     {
       kind: "DaemonSet",
-      what: offers.words,
-      ours: false,
+      description: offers.words,
+      isOfStack: false,
       matches: (name) => offers.pods.test(name),
-      wants: all,
+      minPods: machineCount,
     },
     ...(kubernetes.markers.length > 0
-      ? [ours("the marker files", "nvidia-validation-markers")]
+      ? [ofStack("the marker files", "nvidia-validation-markers")]
       : []),
     ...[...limits].map((watts) => {
       const limited = gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length;
-      return ours(`the power limit of ${watts} W`, `nvidia-power-limit-${watts}w`, limited);
+      return ofStack(`the power limit of ${watts} W`, `nvidia-power-limit-${watts}w`, limited);
     }),
     ...(spec.monitoring !== undefined && !findsNodes
-      ? [ours("the DCGM exporter", "nvidia-dcgm-exporter")]
+      ? [ofStack("the DCGM exporter", "nvidia-dcgm-exporter")]
       : []),
   ];
 }
 
-const required = (plan: Plan, seen: Observations, ofOwner?: string): Difference[] =>
-  requiredOf(plan).flatMap((one) => {
-    const found = lackOf(one, plan, seen);
-    const remedy = one.ours ? undefined : ofOwner;
+const required = (plan: Plan, seen: Observations, remedyOfOwner?: string): Difference[] =>
+  requiredOf(plan).flatMap((object) => {
+    const differences = differencesOf(object, plan, seen);
+    const remedy = object.isOfStack ? undefined : remedyOfOwner;
     return remedy === undefined
-      ? found
-      : found.map((each) => ({ ...each, remedy: each.remedy ?? remedy }));
+      ? differences
+      : differences.map((item) => ({ ...item, remedy: item.remedy ?? remedy }));
   });
 
 /** Differences of a controller that the plan requires. */
-function lackOf(
-  { kind, what, ours, matches, wants }: Required,
+function differencesOf(
+  { kind, description: what, isOfStack: ours, matches, minPods: wants }: RequiredObject,
   plan: Plan,
   seen: Observations,
 ): Difference[] {
   const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
-  const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
+  const objects: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
     kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
-  if (all === undefined) return [];
+  if (objects === undefined) return [];
   // A chart may have one DaemonSet per kind of node, e.g. with MPS.
-  const found = all.filter(
+  const matching = objects.filter(
     (candidate) => candidate.namespace === namespace && matches(candidate.name),
   );
-  if (found.length === 0) {
-    const elsewhere = all.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
+  if (matching.length === 0) {
+    const otherNamespace = objects.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
     const problem = ours
       ? `is not in namespace ${namespace}`
-      : whereInstead(plan, namespace, elsewhere);
-    const lacking = difference(`${kind} of ${what}`, problem);
-    if (ours || elsewhere === undefined || !plan.kubernetes.external) return lacking;
-    const remedy = `write \`external.namespace: ${elsewhere}\` in the stack's file`;
-    return lacking.map((one) => ({ ...one, remedy }));
+      : whereInstead(plan, namespace, otherNamespace);
+    const missing = difference(`${kind} of ${what}`, problem);
+    if (ours || otherNamespace === undefined || !plan.kubernetes.external) return missing;
+    const remedy = `write \`external.namespace: ${otherNamespace}\` in the stack's file`;
+    return missing.map((item) => ({ ...item, remedy }));
   }
-  const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
-  if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
-  const words = found.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
+  const desired = matching.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
+  if (matching.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
+  const words = matching.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
   const problem = `has ${desired} desired pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
-  return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
+  return difference(`${kind} ${namespace}/${matching[0]!.name}`, problem, words);
 }
 
 /** Whether a name belongs to an object of NVIDIA's: other vendors have device plugins as well. */
@@ -197,12 +200,12 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace, chart, version } = kubernetes.release;
   if (version === "") return [];
   const planned = `${chart}-${version.replace(/^v/, "")}`;
-  const found = [...(seen.daemonSets ?? []), ...(seen.deployments ?? [])]
+  const otherCharts = [...(seen.daemonSets ?? []), ...(seen.deployments ?? [])]
     .filter((object) => object.namespace === namespace)
     .flatMap(({ labels }) => labels?.["helm.sh/chart"]?.replace(`${chart}-v`, `${chart}-`) ?? [])
     .filter((label) => new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
   const about = `${kubernetes.external ? chart : "Helm release"} ${namespace}/${kubernetes.release.name}`;
-  return [...new Set(found)].flatMap((label) =>
+  return [...new Set(otherCharts)].flatMap((label) =>
     difference(about, `has the chart ${label}, the plan says ${planned}`),
   );
 }
@@ -212,16 +215,19 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
  * objects of NVIDIA, of Node Feature Discovery and of this stack.
  */
 export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
-  const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
-  const within = <T extends { namespace: string; name: string }>(objects: T[] = []): T[] =>
+  const nvidiaNames = /nvidia|gpu|dcgm|node-feature-discovery/;
+  const inNamespace = <T extends { namespace: string; name: string }>(objects: T[] = []): T[] =>
     objects.filter(
       (object) =>
-        object.namespace === namespace && (namespace !== "kube-system" || ours.test(object.name)),
+        object.namespace === namespace &&
+        (namespace !== "kube-system" || nvidiaNames.test(object.name)),
     );
   return [
-    ...within(seen.daemonSets).flatMap((set) => unready(seen, "DaemonSet", set)),
-    ...within(seen.deployments).flatMap((deployment) => unready(seen, "Deployment", deployment)),
-    ...within(seen.pods)
+    ...inNamespace(seen.daemonSets).flatMap((set) => unready(seen, "DaemonSet", set)),
+    ...inNamespace(seen.deployments).flatMap((deployment) =>
+      unready(seen, "Deployment", deployment),
+    ),
+    ...inNamespace(seen.pods)
       .filter(
         ({ owner, labels }) =>
           owner === undefined && labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu",

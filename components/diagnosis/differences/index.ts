@@ -18,9 +18,9 @@ export { type Difference, inOneLine } from "./difference";
 export function differences(seen: Observations, plan?: Plan): Difference[] {
   if (plan === undefined) return withoutPlan(seen);
   const areas = [machineDifferences, nodeDifferences, exposureDifferences, workloadDifferences];
-  const found = [...areas.flatMap((area) => area(plan, seen)), ...waitingForGpus(seen)];
+  const allDifferences = [...areas.flatMap((area) => area(plan, seen)), ...waitingForGpus(seen)];
   // Two areas report a workload in the release's namespace.
-  return [...new Map(found.map((one) => [inOneLine(one), one])).values()];
+  return [...new Map(allDifferences.map((item) => [inOneLine(item), item])).values()];
 }
 
 const noGpuNode =
@@ -56,7 +56,7 @@ function gpuNode(
   seen: Observations,
   namespace: string | undefined,
 ): Difference[] {
-  const offers = Object.entries(node.allocatable ?? {}).some(
+  const offersGpus = Object.entries(node.allocatable ?? {}).some(
     ([resource, count]) => isGpu(resource) && count !== "0",
   );
   const plugin = (seen.daemonSets ?? []).find(
@@ -64,7 +64,7 @@ function gpuNode(
   );
   const words = plugin && lastWords(seen, "DaemonSet", plugin.namespace, plugin.name);
   const problem =
-    !offers &&
+    !offersGpus &&
     !node.devicesUnseen &&
     "has a GPU, but offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims";
   return [...readiness(node), ...difference(`node ${node.name}`, problem, words)];
@@ -73,10 +73,10 @@ function gpuNode(
 /** Missing RuntimeClasses that pods name: such pods run only until they are replaced. */
 function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Difference[] {
   if (runtimeClasses === undefined) return [];
-  const named = pods
+  const handlerNames = pods
     .flatMap(({ runtimeClass }) => runtimeClass ?? [])
     .filter((name) => /nvidia/.test(name));
-  return [...new Set(named)]
-    .filter((name) => !runtimeClasses.some((known) => known.name === name))
+  return [...new Set(handlerNames)]
+    .filter((name) => !runtimeClasses.some((existing) => existing.name === name))
     .flatMap((name) => difference(`RuntimeClass ${name}`, "does not exist, but pods use it"));
 }

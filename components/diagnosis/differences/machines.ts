@@ -43,17 +43,24 @@ const configuration: ProblemOf[] = [
 
 function release(
   { talosVersion, extensions, ownImage, configuration }: MachineRecipe,
-  { talosVersion: runs = talosVersion }: ObservedMachine,
+  { talosVersion: runningRelease = talosVersion }: ObservedMachine,
 ) {
-  if (withoutV(runs) === withoutV(talosVersion)) return false;
-  const differs = `runs Talos ${runs}, the plan says ${talosVersion}`;
-  const [from, to] = [parseTalosVersion(runs), parseTalosVersion(talosVersion)];
-  if (!from || !to) return differs;
+  if (withoutV(runningRelease) === withoutV(talosVersion)) return false;
+  const differenceText = `runs Talos ${runningRelease}, the plan says ${talosVersion}`;
+  const [runningVersion, plannedVersion] = [
+    parseTalosVersion(runningRelease),
+    parseTalosVersion(talosVersion),
+  ];
+  if (!runningVersion || !plannedVersion) return differenceText;
   const byOmni = configuration === "omni";
-  const { hops, fault } = wayBetween(from.text, to.text, { extensions, ownImage, byOmni });
-  if (hops.length === 0) return differs;
-  if (fault !== undefined) return `${differs}: ${fault.problem}; ${fault.remedy}`;
-  return `${differs}: an update goes through ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
+  const { hops, fault: finding } = wayBetween(runningVersion.text, plannedVersion.text, {
+    extensions,
+    ownImage,
+    byOmni,
+  });
+  if (hops.length === 0) return differenceText;
+  if (finding !== undefined) return `${differenceText}: ${finding.problem}; ${finding.remedy}`;
+  return `${differenceText}: an update goes through ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
 }
 
 const withoutV = (version: string): string => version.replace(/^v/, "");
@@ -80,12 +87,13 @@ function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
 /** Missing extensions. An image with the planned schematic has all of them, so its names are not compared. */
 function extensions(
   recipe: MachineRecipe,
-  { extensions: has, schematicId, imageId = schematicId }: ObservedMachine,
+  { extensions: actualExtensions, schematicId, imageId = schematicId }: ObservedMachine,
 ) {
-  if (has === undefined || recipe.ownImage || imageId === recipe.schematicId) return undefined;
+  if (actualExtensions === undefined || recipe.ownImage || imageId === recipe.schematicId)
+    return undefined;
   const missing = recipe.extensions
     .map((name) => name.replace(/^.*\//, ""))
-    .filter((name) => !has.includes(name));
+    .filter((name) => !actualExtensions.includes(name));
   return missing.length > 0 && `its image lacks the extensions ${missing.join(", ")}`;
 }
 
@@ -95,10 +103,10 @@ function extensions(
  */
 function cards(
   { gpuCount }: MachineRecipe,
-  { cards: has = gpuCount, modules: loaded }: ObservedMachine,
+  { cards: foundCount = gpuCount, modules: loaded }: ObservedMachine,
 ) {
-  if (has >= gpuCount || (has === 0 && loaded?.includes("nvidia"))) return undefined;
-  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: a card is disabled in firmware, badly seated, without power, or not passed through to this virtual machine`;
+  if (foundCount >= gpuCount || (foundCount === 0 && loaded?.includes("nvidia"))) return undefined;
+  return `its PCI bus shows ${foundCount} of NVIDIA's cards, the plan says ${gpuCount}: a card is disabled in firmware, badly seated, without power, or not passed through to this virtual machine`;
 }
 
 function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {
@@ -130,14 +138,14 @@ const branchOf = (driverVersion: string): string => driverVersion.replace(/\..*$
 
 function services(
   { extensionServices }: MachineRecipe,
-  { services: seen }: ObservedMachine,
+  { services: actualStates }: ObservedMachine,
 ): string[] {
-  if (seen === undefined) return [];
+  if (actualStates === undefined) return [];
   return extensionServices
-    .filter(({ name, state }) => seen[name] !== state)
+    .filter(({ name, state }) => actualStates[name] !== state)
     .map(
       ({ name, state }) =>
-        `service ${name} is ${seen[name] ?? "not there"}, the plan says ${state}`,
+        `service ${name} is ${actualStates[name] ?? "not there"}, the plan says ${state}`,
     );
 }
 
@@ -149,12 +157,12 @@ function containerd(
   { containerdPart: planned }: MachineRecipe,
   seen: ObservedMachine,
 ): string | false | undefined {
-  const { containerdPart: has, mergedContainerd, talosVersion } = seen;
+  const { containerdPart: actualPart, mergedContainerd, talosVersion } = seen;
   if (planned === undefined) return undefined;
   if (talosVersion !== undefined && mergesInMemory(talosVersion) && mergedContainerd !== undefined)
     return containerdProblem(talosVersion, planned, mergedContainerd);
-  if (has === undefined) return undefined;
-  const missing = missingKeys(has, planned);
+  if (actualPart === undefined) return undefined;
+  const missing = missingKeys(actualPart, planned);
   return missing.length > 0 && `${customizationPath} is stale: it lacks ${missing.join(", ")}`;
 }
 

@@ -12,13 +12,13 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
   return plan.machines.flatMap((machine) => {
     const about = `node ${machine.name}`;
     const node = nodes.find(({ name }) => name === machine.name);
-    const told = (problems: string[]): Difference[] =>
+    const ofNode = (problems: string[]): Difference[] =>
       problems.flatMap((problem) => difference(about, problem));
     if (node === undefined)
-      return told(["is not in the cluster", ...offers(machine, { allocatable: {} })]);
+      return ofNode(["is not in the cluster", ...offers(machine, { allocatable: {} })]);
     return [
       ...readiness(node),
-      ...told([
+      ...ofNode([
         ...offers(machine, node),
         ...labels(machine, node),
         ...discovery(machine, node, plan),
@@ -33,7 +33,7 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
           node,
           machines.find(({ name }) => name === machine.name),
         ),
-      ).map((one) => ({ ...one, remedy: "correct gpus in the stack's file, then pulumi up" })),
+      ).map((item) => ({ ...item, remedy: "correct gpus in the stack's file, then pulumi up" })),
     ];
   });
 }
@@ -46,8 +46,8 @@ export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode
     notReady === undefined ? [] : [notReady],
   ),
   ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod can start there").map(
-    (one) => ({
-      ...one,
+    (item) => ({
+      ...item,
       remedy: `kubectl uncordon ${name}`,
     }),
   ),
@@ -55,24 +55,25 @@ export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode
 
 function offers(
   { allocatable, atLeast = [], gpuCount }: MachineRecipe,
-  { allocatable: offered = {}, devicesUnseen }: Pick<ObservedNode, "allocatable" | "devicesUnseen">,
+  { allocatable: actual = {}, devicesUnseen }: Pick<ObservedNode, "allocatable" | "devicesUnseen">,
 ): string[] {
   const planned = Object.entries(allocatable).flatMap(([resource, count]) => {
     if (devicesUnseen && resource === gpuProviders.dra.deviceClass) return [];
-    const [has, least] = [offered[resource], atLeast.includes(resource)];
-    if (least ? Number(has ?? 0) >= count : (has ?? "0") === String(count)) return [];
+    const [actualCount, isMinimum] = [actual[resource], atLeast.includes(resource)];
+    if (isMinimum ? Number(actualCount ?? 0) >= count : (actualCount ?? "0") === String(count))
+      return [];
     return [
-      `offers ${has ?? "none"} of ${resource}, the plan says ${least ? "at least " : ""}${count}`,
+      `offers ${actualCount ?? "none"} of ${resource}, the plan says ${isMinimum ? "at least " : ""}${count}`,
     ];
   });
   // The kubelet keeps a resource that no plugin registers any more, with the count 0.
-  const more = Object.entries(offered)
+  const unplanned = Object.entries(actual)
     .filter(
       ([resource, count]) =>
         gpuCount > 0 && isGpu(resource) && count !== "0" && !(resource in allocatable),
     )
     .map(([resource, count]) => `offers ${count} of ${resource}, the plan says none`);
-  return [...planned, ...more];
+  return [...planned, ...unplanned];
 }
 
 /** Whether NVIDIA's device plugin offers a resource, or its DRA driver a device class. */
@@ -83,10 +84,12 @@ const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
   Object.entries(nodeLabels)
     .filter(([key, value]) => node.labels[key] !== value)
     .map(([key, value]) => {
-      const has = node.labels[key];
-      const now =
-        has === undefined ? "lacks the label" : `is labelled ${key}=${has}, the plan says`;
-      return `${now} ${key}=${value}`;
+      const actualLabel = node.labels[key];
+      const labelText =
+        actualLabel === undefined
+          ? "lacks the label"
+          : `is labelled ${key}=${actualLabel}, the plan says`;
+      return `${labelText} ${key}=${value}`;
     });
 
 /**
@@ -101,11 +104,11 @@ const ofDiscovery = [
 
 function discovery(
   { gpuCount }: MachineRecipe,
-  { labels: has }: ObservedNode,
+  { labels: actualLabels }: ObservedNode,
   { kubernetes }: Plan,
 ): string[] {
-  const unneeded = gpuCount === 0 || !gpuProviderOf(kubernetes.mode).findsNodes;
-  if (unneeded || ofDiscovery.some((label) => has[label] === "true")) return [];
+  const isUnneeded = gpuCount === 0 || !gpuProviderOf(kubernetes.mode).findsNodes;
+  if (isUnneeded || ofDiscovery.some((label) => actualLabels[label] === "true")) return [];
   return [
     `lacks the label ${ofDiscovery[0]}=true: Node Feature Discovery reports no card, so the operator deploys nothing there`,
   ];
@@ -117,17 +120,19 @@ const ofKubernetes = /^node\.kubernetes\.io\//;
 /** Missing taints, and taints that no GPU pod of the plan tolerates. */
 function taints(
   { name, gpuCount }: MachineRecipe,
-  { taints: has }: ObservedNode,
+  { taints: actualTaints }: ObservedNode,
   plan: Plan,
 ): string[] {
-  if (has === undefined) return [];
+  if (actualTaints === undefined) return [];
   const planned = taintsOf(plan.spec.machines[name]!).map(describeTaint);
   const isTolerated = (taint: NodeTaint): boolean =>
     taint.effect === "PreferNoSchedule" ||
     plan.kubernetes.tolerations.some((one) => tolerates(one, taint));
   return [
-    ...planned.filter((taint) => !has.includes(taint)).map((taint) => `has no taint ${taint}`),
-    ...has
+    ...planned
+      .filter((taint) => !actualTaints.includes(taint))
+      .map((taint) => `has no taint ${taint}`),
+    ...actualTaints
       .filter((text) => gpuCount > 0 && !planned.includes(text) && !ofKubernetes.test(text))
       .filter((text) => !isTolerated(readTaint(text)))
       .map((text) => `has the taint ${text}, which GPU pods of the plan do not tolerate`),
@@ -143,13 +148,13 @@ function handler(
   { runtimeHandlers }: ObservedNode,
   { kubernetes }: Plan,
 ): string[] {
-  const wanted = kubernetes.runtimeClass.handler;
+  const plannedHandler = kubernetes.runtimeClass.handler;
   if (
     gpuCount === 0 ||
-    wanted === "" ||
+    plannedHandler === "" ||
     runtimeHandlers === undefined ||
-    runtimeHandlers.includes(wanted)
+    runtimeHandlers.includes(plannedHandler)
   )
     return [];
-  return [`its containerd has no runtime "${wanted}"`];
+  return [`its containerd has no runtime "${plannedHandler}"`];
 }

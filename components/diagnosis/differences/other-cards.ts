@@ -17,17 +17,17 @@ export function otherCards(
   if (cards.length === 0 || cards.some((card) => card === undefined || card.described))
     return undefined;
   const planned = [...new Set(cards.flatMap((card) => card?.model ?? []))];
-  const told = (node?.cards ?? []).map(({ product }) => modelsOf([product]));
-  const seen =
-    told.length > 0
-      ? told
+  const labelledModels = (node?.cards ?? []).map(({ product }) => modelsOf([product]));
+  const cardModels =
+    labelledModels.length > 0
+      ? labelledModels
       : (machine?.cardIds ?? []).map((id) => modelsOf([id, ...namesOfDevice(id.slice(5))]));
-  const others = seen.filter(
+  const unplannedCards = cardModels.filter(
     (models) => models.length > 0 && !models.some((model) => planned.includes(model)),
   );
-  if (others.length === 0) return undefined;
-  const has = [...new Set(others.map(([first = ""]) => first))].join(", ");
-  return `has a card ${has}, the plan says ${planned.join(", ")}: the machine's gpus must list its real card`;
+  if (unplannedCards.length === 0) return undefined;
+  const modelNames = [...new Set(unplannedCards.map(([first = ""]) => first))].join(", ");
+  return `has a card ${modelNames}, the plan says ${planned.join(", ")}: the machine's gpus must list its real card`;
 }
 
 /** Models that these names may mean. */

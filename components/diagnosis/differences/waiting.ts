@@ -5,13 +5,13 @@ import { difference, type Difference } from "./difference";
 /** Pods that request GPUs which no node of the cluster can ever offer. */
 export const waitingForGpus = (seen: Observations): Difference[] =>
   waiting(seen).flatMap((pod) =>
-    difference(`Pod ${pod.namespace}/${pod.name}`, inVain(pod, seen.nodes ?? [])),
+    difference(`Pod ${pod.namespace}/${pod.name}`, whyUnschedulable(pod, seen.nodes ?? [])),
   );
 
 /** Sentences about pods that wait for units that other pods use. */
 export const waitingForUnits = (seen: Observations): string[] =>
   waiting(seen)
-    .filter((pod) => inVain(pod, seen.nodes ?? []) === undefined)
+    .filter((pod) => whyUnschedulable(pod, seen.nodes ?? []) === undefined)
     .map(
       (pod) =>
         `Pod ${pod.namespace}/${pod.name} is Pending, and requests ${askedBy(pod)}: it waits for free GPUs, or for a node that meets its other conditions (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
@@ -31,28 +31,29 @@ const askedBy = ({ requests = {} }: ObservedPod): string =>
     .join(" and ");
 
 /** Why no node can ever offer the units that a pod requests; undefined if one might. */
-function inVain(
+function whyUnschedulable(
   { requests = {} }: ObservedPod,
   nodes: readonly ObservedNode[],
 ): string | undefined {
-  const offered = nodes.flatMap(({ allocatable = {} }) => Object.entries(allocatable));
+  const offeredUnits = nodes.flatMap(({ allocatable = {} }) => Object.entries(allocatable));
   for (const [resource, count] of Object.entries(requests)) {
-    const most = Math.max(
+    const greatestOffer = Math.max(
       0,
-      ...offered.filter(([name]) => name === resource).map(([, units]) => Number(units)),
+      ...offeredUnits.filter(([name]) => name === resource).map(([, units]) => Number(units)),
     );
-    if (most >= count) continue;
-    if (most > 0)
-      return `stays Pending: it requests ${count} of ${resource}, but no node offers more than ${most}; lower the pod's limit`;
-    const others = [
+    if (greatestOffer >= count) continue;
+    if (greatestOffer > 0)
+      return `stays Pending: it requests ${count} of ${resource}, but no node offers more than ${greatestOffer}; lower the pod's limit`;
+    const otherResources = [
       ...new Set(
-        offered
+        offeredUnits
           .filter(([name, units]) => isGpuResource(name) && units !== "0")
           .map(([name]) => name),
       ),
     ];
-    if (others.length === 0) return `is Pending: it requests ${resource}, which no node offers`;
-    return `stays Pending: it requests ${resource}, which no node offers; ${didYouMean(resource, others)}the nodes offer ${others.join(", ")}`;
+    if (otherResources.length === 0)
+      return `is Pending: it requests ${resource}, which no node offers`;
+    return `stays Pending: it requests ${resource}, which no node offers; ${didYouMean(resource, otherResources)}the nodes offer ${otherResources.join(", ")}`;
   }
   return undefined;
 }

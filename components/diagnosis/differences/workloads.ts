@@ -17,13 +17,13 @@ function servers({ spec }: Plan, seen: Observations): Difference[] {
     if (!active) return [];
     if (group) return ofGroup(namespace, group, seen);
     const about = `Deployment ${namespace}/${name}`;
-    const found = deployments.find(
+    const existing = deployments.find(
       (candidate) => candidate.namespace === namespace && candidate.name === name,
     );
-    if (found === undefined) return difference(about, "is not there");
-    return found.desired === 0
+    if (existing === undefined) return difference(about, "is not there");
+    return existing.desired === 0
       ? difference(about, "is scaled to 0")
-      : unready(seen, "Deployment", found);
+      : unready(seen, "Deployment", existing);
   });
 }
 
@@ -34,20 +34,20 @@ function ofGroup(
   { pods = [] }: Observations,
 ): Difference[] {
   const { name, machines } = group;
-  const its = pods.filter(
+  const groupPods = pods.filter(
     (pod) => pod.namespace === namespace && pod.labels?.[leaderWorkerSet.set] === name,
   );
-  const well = its.filter(isWell).length;
-  const problem = well < machines && `not ready: ${well} of ${machines} pods`;
-  return difference(`LeaderWorkerSet ${namespace}/${name}`, problem, its.flatMap(wordsOfPod));
+  const wellCount = groupPods.filter(isWell).length;
+  const problem = wellCount < machines && `not ready: ${wellCount} of ${machines} pods`;
+  return difference(`LeaderWorkerSet ${namespace}/${name}`, problem, groupPods.flatMap(wordsOfPod));
 }
 
-function pods({ spec }: Plan, { pods: all }: Observations): Difference[] {
-  if (all === undefined) return [];
+function pods({ spec }: Plan, { pods: observedPods }: Observations): Difference[] {
+  if (observedPods === undefined) return [];
   return Object.entries(spec.workloads?.pods ?? {}).flatMap(([key, { namespace = "gpu-pods" }]) => {
     const name = key.toLowerCase().replace(/[^a-z0-9-]+/g, "-");
-    const found = all.find((pod) => pod.namespace === namespace && pod.name === name);
-    const problem = found === undefined ? "is not there" : !isWell(found) && "not ready";
-    return difference(`Pod ${namespace}/${name}`, problem, found && wordsOfPod(found));
+    const existing = observedPods.find((pod) => pod.namespace === namespace && pod.name === name);
+    const problem = existing === undefined ? "is not there" : !isWell(existing) && "not ready";
+    return difference(`Pod ${namespace}/${name}`, problem, existing && wordsOfPod(existing));
   });
 }

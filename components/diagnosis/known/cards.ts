@@ -25,8 +25,8 @@ export const xids = {
   nvlink: [74, 144, 145, 146, 147, 148, 149, 150],
 } as const;
 
-const xid = (which: keyof typeof xids): RegExp =>
-  new RegExp(`NVRM: Xid \\([^()]*\\): (?:${xids[which].join("|")})\\b`);
+const xid = (xidGroup: keyof typeof xids): RegExp =>
+  new RegExp(`NVRM: Xid \\([^()]*\\): (?:${xids[xidGroup].join("|")})\\b`);
 
 /** An error of a program on a healthy card. */
 export const programError = xid("application");

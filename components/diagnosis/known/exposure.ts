@@ -150,15 +150,16 @@ export const exposureCauses = {
 
 function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
   const { name, owner } = system.runtimeClass;
-  if (owner !== "component" || seen.runtimeClasses?.some((known) => known.name === name)) return [];
-  const refused = matching(
+  if (owner !== "component" || seen.runtimeClasses?.some((existing) => existing.name === name))
+    return [];
+  const refusedPods = matching(
     seen,
     new RegExp(`runtimeclass(?:(?!runtimeclass)\\S)* "?${name}"? not found`, "i"),
   );
   // A missing RuntimeClass alone proves nothing: the update may not have created it yet.
-  return refused.length === 0 || seen.runtimeClasses === undefined
-    ? refused
-    : [...refused, `there is no RuntimeClass ${name}`];
+  return refusedPods.length === 0 || seen.runtimeClasses === undefined
+    ? refusedPods
+    : [...refusedPods, `there is no RuntimeClass ${name}`];
 }
 
 function pendingReleases({ releases = [] }: Observations): string[] {

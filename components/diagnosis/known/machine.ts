@@ -151,7 +151,7 @@ export const machineFixes = fixesOf({
 function partTwice(seen: Observations): Evidence[] {
   return (seen.machines ?? []).flatMap(
     ({ name, stage, talosVersion, bootErrors = [], repeatedFiles = [] }) => {
-      const logged = bootErrors.filter((line) =>
+      const errorLines = bootErrors.filter((line) =>
         ["EtcFileSpecs", "20-customization.part", "already exists"].every((words) =>
           line.includes(words),
         ),
@@ -163,7 +163,7 @@ function partTwice(seen: Observations): Evidence[] {
               `${name}: its configuration has ${customizationPath} more than once${stage ? `, and the machine is ${stage}` : ""}`,
             ]
           : []),
-        ...logged.map((line) => `${name}: ${line}`),
+        ...errorLines.map((line) => `${name}: ${line}`),
       ].map((line) => ({ node: name, line }));
     },
   );
@@ -184,12 +184,17 @@ function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
   return (seen.machines ?? []).flatMap(
     ({ name, talosVersion, schematicId, imageId, installImage, modules }) => {
       if (byOmni.has(name) || modules?.includes("nvidia") || !needsDriver(name)) return [];
-      const [, wanted, release] = /\/([0-9a-f]{64}):(v[^@]+)/.exec(installImage ?? "") ?? [];
-      if (schematicId === undefined || talosVersion === undefined || wanted === undefined)
+      const [, installedSchematic, release] =
+        /\/([0-9a-f]{64}):(v[^@]+)/.exec(installImage ?? "") ?? [];
+      if (
+        schematicId === undefined ||
+        talosVersion === undefined ||
+        installedSchematic === undefined
+      )
         return [];
       if (release !== talosVersion) return [];
-      if ([schematicId, imageId].includes(wanted)) return [];
-      const line = `${name}: runs schematic ${schematicId.slice(0, 12)} of ${talosVersion}, and is configured for ${wanted.slice(0, 12)}`;
+      if ([schematicId, imageId].includes(installedSchematic)) return [];
+      const line = `${name}: runs schematic ${schematicId.slice(0, 12)} of ${talosVersion}, and is configured for ${installedSchematic.slice(0, 12)}`;
       return [{ node: name, line }];
     },
   );
@@ -200,18 +205,18 @@ function driverNotLoaded(seen: Observations, system: System): Evidence[] {
     system.gpuMachines.map((machine) => [machine.name, machine.schematicId]),
   );
   // A machine without the planned image has no driver because it was not upgraded, or was rolled back.
-  const runsOurs = (name: string, schematic: string | undefined): boolean => {
-    const wanted = expected.get(name);
+  const runsPlanned = (name: string, schematic: string | undefined): boolean => {
+    const plannedSchematic = expected.get(name);
     return (
       expected.has(name) &&
-      (schematic === undefined || wanted === undefined || schematic === wanted)
+      (schematic === undefined || plannedSchematic === undefined || schematic === plannedSchematic)
     );
   };
   return (seen.machines ?? [])
     .filter(
       (machine) =>
         hasModules(machine.extensions) &&
-        runsOurs(machine.name, machine.imageId ?? machine.schematicId) &&
+        runsPlanned(machine.name, machine.imageId ?? machine.schematicId) &&
         machine.modules !== undefined &&
         !machine.modules.includes("nvidia"),
     )
@@ -239,10 +244,10 @@ const hasModules = (extensions: string[] | undefined): boolean =>
  * Source: siderolabs/extensions, nvidia-gpu, the extensions' manifests.
  */
 function librariesOfAnotherDriver(seen: Observations): Evidence[] {
-  const mixed = (seen.nodes ?? []).flatMap(({ name, labels }) => {
+  const mixedDrivers = (seen.nodes ?? []).flatMap(({ name, labels }) => {
     const driverOf = (extension: RegExp): [string, string] | undefined => {
-      const found = Object.entries(labels).find(([key]) => extension.test(key));
-      return found && [found[0].replace(/^[^/]*\//, ""), found[1].replace(/-.*$/, "")];
+      const label = Object.entries(labels).find(([key]) => extension.test(key));
+      return label && [label[0].replace(/^[^/]*\//, ""), label[1].replace(/-.*$/, "")];
     };
     const modules = driverOf(
       /^extensions\.talos\.dev\/(nvidia-open-gpu-kernel-modules|nonfree-kmod-nvidia)-/,
@@ -252,5 +257,8 @@ function librariesOfAnotherDriver(seen: Observations): Evidence[] {
     const line = `node ${name}: ${modules[0]} belongs to driver ${modules[1]}, but ${toolkit[0]} to ${toolkit[1]}`;
     return [{ node: name, line }];
   });
-  return [...mixed, ...matching(seen, /driver\/library version mismatch|NVRM: API mismatch/i)];
+  return [
+    ...mixedDrivers,
+    ...matching(seen, /driver\/library version mismatch|NVRM: API mismatch/i),
+  ];
 }

@@ -36,7 +36,7 @@ export const operatorFixes = fixesOf({
       "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
     // The operator's validator runs on a node where it must not, or does not run where it must.
-    sign: validatorAmiss,
+    sign: validatorProblems,
   },
   migManager: {
     does: "the MIG manager runs the release v0.12.3-ubuntu20.04, without the step that writes to the host and stops the host's services",
@@ -130,8 +130,8 @@ function byNri(plan: Plan): boolean {
   return hasGpu(plan) && plan.era === "nri" && plan.kubernetes.mode === "operator";
 }
 
-const ofNri = (seen: Observations, { era }: System, words: RegExp): Evidence[] =>
-  era === "nri" ? matching(seen, words) : [];
+const ofNri = (seen: Observations, { era }: System, pattern: RegExp): Evidence[] =>
+  era === "nri" ? matching(seen, pattern) : [];
 
 /** Init containers of the operator's pods that wait for marker files. */
 const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-ready"];
@@ -160,7 +160,7 @@ const waitingPods = (seen: Observations, namespace: string | undefined): string[
 
 const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
 
-function validatorAmiss(seen: Observations, system: System): string[] {
+function validatorProblems(seen: Observations, system: System): string[] {
   if (system.mode !== "operator") return [];
   if (system.era === "legacy") return validatorRuns(seen, system);
   return system.era === undefined ? [] : validatorKeptAway(seen, system);
@@ -201,13 +201,15 @@ const configLabel = "nvidia.com/mig.config";
 const stateLabel = "nvidia.com/mig.config.state";
 
 function notSplit({ nodes = [], pods = [] }: Observations, system: System): Evidence[] {
-  const managerRuns = (on: string): boolean =>
+  const managerRuns = (nodeName: string): boolean =>
     pods.some(
       ({ namespace, name, node, containers = [] }) =>
         namespace === system.namespace &&
         name.startsWith("nvidia-mig-manager") &&
-        node === on &&
-        containers.some((one) => one.name === "nvidia-mig-manager" && one.state === "running"),
+        node === nodeName &&
+        containers.some(
+          (candidate) => candidate.name === "nvidia-mig-manager" && candidate.state === "running",
+        ),
     );
   return nodes.flatMap(({ name: node, labels: { [configLabel]: config, [stateLabel]: state } }) => {
     if (!config) return [];

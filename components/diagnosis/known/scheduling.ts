@@ -96,7 +96,7 @@ function selectorFitsNoNode(seen: Observations, system: System): string[] {
 }
 
 function unmetLines(
-  what: string,
+  description: string,
   selector: Record<string, string> | undefined,
   nodes: ObservedNode[],
 ): string[] {
@@ -105,7 +105,7 @@ function unmetLines(
   );
   return unmet.length === 0
     ? []
-    : [`${what}: no node has ${unmet.map((pair) => pair.join("=")).join(", ")}`];
+    : [`${description}: no node has ${unmet.map((pair) => pair.join("=")).join(", ")}`];
 }
 
 function pluginWantsNoPods(seen: Observations, system: System): string[] {
@@ -142,19 +142,21 @@ function pluginWantsNoPods(seen: Observations, system: System): string[] {
 function taintNotTolerated(seen: Observations, { plan }: System): Evidence[] {
   if (plan === undefined) return [];
   const planned = plannedTaints(plan).filter(({ taint }) => taint.effect !== "PreferNoSchedule");
-  const named = planned.flatMap(({ taint }) =>
+  const matchesOfTaints = planned.flatMap(({ taint }) =>
     matching(seen, new RegExp(`untolerated taint \\{${escaped(taint.key)}: `)),
   );
   const excluded = planned
     .map(({ machine }) => machine)
     .filter((machine) => hasNoOtherTaint(seen, plan, machine));
-  return excluded.length === 0 ? named : [...named, ...matching(seen, /untolerated taint\(s\)/)];
+  return excluded.length === 0
+    ? matchesOfTaints
+    : [...matchesOfTaints, ...matching(seen, /untolerated taint\(s\)/)];
 }
 
 function hasNoOtherTaint(seen: Observations, plan: Plan, machine: string): boolean {
   const planned = taintsOf(plan.spec.machines[machine]!).map(describeTaint);
-  const found = seen.nodes?.find(({ name }) => name === machine)?.taints ?? [];
-  return found.length > 0 && found.every((taint) => planned.includes(taint));
+  const actualTaints = seen.nodes?.find(({ name }) => name === machine)?.taints ?? [];
+  return actualTaints.length > 0 && actualTaints.every((taint) => planned.includes(taint));
 }
 
 function taintMissing(seen: Observations, { plan }: System): string[] {

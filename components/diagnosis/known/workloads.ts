@@ -18,7 +18,7 @@ export const workloadFixes = fixesOf({
     source: "siderolabs/extensions#940; ollama-helm#68, #100",
     usedBy: (plan) =>
       plan.era === "legacy" &&
-      workloadsOfKind(plan.spec, "ollama").some(({ said: { models = [] } }) => models.length > 0),
+      workloadsOfKind(plan.spec, "ollama").some(({ spec: { models = [] } }) => models.length > 0),
     // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's message `init 250 result=11`
     // alone is no sign: five reports call it harmless (siderolabs/extensions#940).
     sign: (seen) =>
@@ -63,7 +63,7 @@ export const workloadFixes = fixesOf({
       "docs.nvidia.com/deeplearning/nccl, troubleshooting (shared memory); containerd, pkg/oci/mounts.go (size=65536k)",
     usedBy: (plan) =>
       workloadsOfKind(plan.spec, "vllm").some(
-        ({ said: { gpus = 1, machines = 1 } }) => gpus * machines > 1,
+        ({ spec: { gpus = 1, machines = 1 } }) => gpus * machines > 1,
       ),
     sign: (seen) =>
       matching(

@@ -25,17 +25,20 @@ export function clusterObjects(kubeconfig: string, persists = false): ClusterObj
 
 /** The guard's calls with an existing client; `clusterObjects` creates the client from a kubeconfig. */
 export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): ClusterObjects {
-  const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
+  const liveObject = async (key: ObjectKey, object: KubernetesObject): Promise<LiveObject> => ({
     ...key,
-    uid: found.metadata?.uid ?? "",
-    owner: found.metadata?.annotations?.[OWNER],
-    holds: await held(key, found),
-    object: found,
+    uid: object.metadata?.uid ?? "",
+    owner: object.metadata?.annotations?.[OWNER],
+    holds: await contentOfObject(key, object),
+    object,
   });
 
-  async function held({ kind, name }: ObjectKey, found: KubernetesObject): Promise<string[]> {
+  async function contentOfObject(
+    { kind, name }: ObjectKey,
+    object: KubernetesObject,
+  ): Promise<string[]> {
     if (kind === "PersistentVolumeClaim") {
-      const volume = (found as { spec?: { volumeName?: string } }).spec?.volumeName;
+      const volume = (object as { spec?: { volumeName?: string } }).spec?.volumeName;
       return volume === undefined || volume === "" ? [] : [`volume ${volume}`];
     }
     return kind === "Namespace" ? contentOf(name, api) : [];
@@ -51,28 +54,33 @@ export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): Clust
 
   return {
     read: async (key) => {
-      const found = await api.read<KubernetesObject>(key);
-      return found === undefined ? undefined : live(key, found);
+      const object = await api.read<KubernetesObject>(key);
+      return object === undefined ? undefined : liveObject(key, object);
     },
     ownerOf: async (key) => (await api.read<KubernetesObject>(key))?.metadata?.annotations?.[OWNER],
     ownedBy: async (owner, { apiVersion, kind }, namespace) => {
       const path = await api.pathOf({ apiVersion, kind, ...defined({ namespace }) });
       if (path === undefined) return [];
-      const all = await api.list<KubernetesObject>(`${kind}s`, path, {
+      const allObjects = await api.list<KubernetesObject>(`${kind}s`, path, {
         instead: { 403: undefined, 404: undefined },
       });
-      const found = all.filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner);
+      const ownedObjects = allObjects.filter(
+        ({ metadata }) => metadata?.annotations?.[OWNER] === owner,
+      );
       return Promise.all(
-        found.map((object) => {
-          const { name = "", namespace: place } = object.metadata ?? {};
-          return live({ apiVersion, kind, name, ...defined({ namespace: place }) }, object);
+        ownedObjects.map((object) => {
+          const { name = "", namespace: namespaceOfObject } = object.metadata ?? {};
+          return liveObject(
+            { apiVersion, kind, name, ...defined({ namespace: namespaceOfObject }) },
+            object,
+          );
         }),
       );
     },
     records: async (namespace, release) => {
       const path = `/api/v1/namespaces/${namespace}/secrets?labelSelector=owner%3Dhelm%2Cname%3D${release}`;
       const secrets = await api.list<V1Secret>(`records of release ${release}`, path);
-      return secrets.map(recordOf).sort((one, other) => one.revision - other.revision);
+      return secrets.map(recordOf).sort((a, b) => a.revision - b.revision);
     },
     remove: async (object) => {
       await api.deleteExactly(
@@ -86,8 +94,8 @@ export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): Clust
         limit: GONE,
         poll: POLL,
         look: async () => {
-          const found = await api.read<KubernetesObject>(object);
-          return found === undefined || found.metadata?.uid !== object.uid
+          const existing = await api.read<KubernetesObject>(object);
+          return existing === undefined || existing.metadata?.uid !== object.uid
             ? { done: true }
             : { not: "it still exists" };
         },

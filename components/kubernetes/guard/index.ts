@@ -126,14 +126,14 @@ function guardHook(
 }
 
 /** Runs a function once and shares its result with all callers; after a failure, the next caller runs it again. */
-export function untilItSucceeds<T>(act: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined;
+export function untilItSucceeds<T>(run: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | undefined;
   return () => {
-    const doing = (done ??= act());
-    doing.catch(() => {
-      if (done === doing) done = undefined;
+    const attempt = (pending ??= run());
+    attempt.catch(() => {
+      if (pending === attempt) pending = undefined;
     });
-    return doing;
+    return attempt;
   };
 }
 
@@ -196,16 +196,21 @@ async function guardRelease(
 ): Promise<void> {
   const { name, namespace, chart, values } = inputs;
   if (!isKnown(name) || !isKnown(namespace)) return;
-  const foreign =
+  const foreignFinding =
     creates &&
     String(chart).split("/").at(-1) === leaderWorkerSet.chart &&
     (await foreignSets(objects, { name, namespace }));
-  if (foreign) throw new Refusal(foreign);
+  if (foreignFinding) throw new Refusal(foreignFinding);
   const records = await objects.records(namespace, name);
   if (records.length === 0) return;
-  const ours = owner === undefined ? undefined : await valueOf(pulumi.output(owner));
-  const itsOwner = await objects.ownerOf({ apiVersion: "v1", kind: "Namespace", name: namespace });
-  const namespaceIsOurs = ours !== undefined && itsOwner !== undefined && sameStack(itsOwner, ours);
+  const ownMark = owner === undefined ? undefined : await valueOf(pulumi.output(owner));
+  const namespaceOwner = await objects.ownerOf({
+    apiVersion: "v1",
+    kind: "Namespace",
+    name: namespace,
+  });
+  const namespaceIsOurs =
+    ownMark !== undefined && namespaceOwner !== undefined && sameStack(namespaceOwner, ownMark);
   const step = {
     name,
     namespace,

@@ -15,8 +15,8 @@ const [ownerName, ownerNamespace, policy] = [
 /** The stack's field that installs LeaderWorkerSet. */
 const field = "leaderWorkerSet";
 
-const annotationsOf = (found: LiveObject | undefined): Record<string, string> =>
-  found?.object?.metadata?.annotations ?? {};
+const annotationsOf = (object: LiveObject | undefined): Record<string, string> =>
+  object?.object?.metadata?.annotations ?? {};
 
 /**
  * Findings for which a stack must not install LeaderWorkerSet. A cluster can have only one, because its webhooks have
@@ -27,27 +27,27 @@ export async function foreignSets(
   objects: Pick<ClusterObjects, "read">,
   release: { name: string; namespace: string },
 ): Promise<FieldFinding | undefined> {
-  const read = (apiVersion: string, kind: string, name: string) =>
+  const readObject = (apiVersion: string, kind: string, name: string) =>
     objects.read({ apiVersion, kind, name });
   const { definition } = leaderWorkerSet;
-  const kind = annotationsOf(
-    await read("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition),
+  const definitionAnnotations = annotationsOf(
+    await readObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition),
   );
-  if (kind[ownerName] !== undefined && kind[policy] !== "keep")
+  if (definitionAnnotations[ownerName] !== undefined && definitionAnnotations[policy] !== "keep")
     return {
       field,
-      problem: `Helm release ${kind[ownerNamespace] ?? "default"}/${kind[ownerName]} has LeaderWorkerSet 0.7.0 or older`,
+      problem: `Helm release ${definitionAnnotations[ownerNamespace] ?? "default"}/${definitionAnnotations[ownerName]} has LeaderWorkerSet 0.7.0 or older`,
       why: "an upgrade deletes the CRD, and with it every LeaderWorkerSet of the cluster",
       remedy: `run \`kubectl annotate crd ${definition} ${policy}=keep\`. Then upgrade that release yourself with the CRDs of the new chart (lws#880), and remove leaderWorkerSet from the stack`,
     };
-  const webhooks = "MutatingWebhookConfiguration";
-  const found = await read(
+  const webhookKind = "MutatingWebhookConfiguration";
+  const webhook = await readObject(
     "admissionregistration.k8s.io/v1",
-    webhooks,
+    webhookKind,
     "lws-mutating-webhook-configuration",
   );
-  const { [ownerName]: name, [ownerNamespace]: namespace } = annotationsOf(found);
-  if (found === undefined || (name === release.name && namespace === release.namespace))
+  const { [ownerName]: name, [ownerNamespace]: namespace } = annotationsOf(webhook);
+  if (webhook === undefined || (name === release.name && namespace === release.namespace))
     return undefined;
   return {
     field,

@@ -63,9 +63,9 @@ export const ownerText = (stack: string, resource: string, provider: string): st
   `${stack}/${resource} ${provider}`;
 
 /** Whether two owners are the same stack with the same state. */
-export function sameStack(one: string, other: string): boolean {
+export function sameStack(owner: string, otherOwner: string): boolean {
   const stackOf = (owner: string): string => owner.replace(/^(\S+)\/[^\s/]+ /, "$1 ");
-  return stackOf(one) === stackOf(other);
+  return stackOf(owner) === stackOf(otherOwner);
 }
 
 /**
@@ -73,7 +73,10 @@ export function sameStack(one: string, other: string): boolean {
  * finds the objects of a renamed stack: `pulumi stack rename` changes the names in its state, but nothing in the
  * cluster.
  */
-export function otherStack(one: string, other: string): string | undefined {
-  const [[project, stack], [sameProject, own]] = [one.split("/"), other.split("/")];
-  return project === sameProject && stack !== own ? stack : undefined;
+export function otherStack(ownerMark: string, otherMark: string): string | undefined {
+  const [[project, stack], [sameProject, otherStackName]] = [
+    ownerMark.split("/"),
+    otherMark.split("/"),
+  ];
+  return project === sameProject && stack !== otherStackName ? stack : undefined;
 }

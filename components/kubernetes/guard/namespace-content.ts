@@ -46,11 +46,11 @@ const NAMES_ALONE =
  */
 export async function contentOf(namespace: string, api: KubernetesApi): Promise<string[]> {
   const { kinds, unseen } = await containedKinds(api);
-  const found: string[] = [...unseen];
+  const content: string[] = [...unseen];
   await someAtATime(kinds, async (contained) => {
     const { kind, name, root, verbs } = contained;
     if (!verbs.includes("list")) {
-      found.push(`possibly a ${kind} (the API server cannot list this kind)`);
+      content.push(`possibly a ${kind} (the API server cannot list this kind)`);
       return;
     }
     const path = `${root}/namespaces/${namespace}/${name}`;
@@ -58,14 +58,16 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
       const objects = await api.list<KubernetesObject>(`${name} of ${namespace}`, path, {
         accept: NAMES_ALONE,
       });
-      const others = objects.filter(({ metadata }) => !isOfKubernetes(contained, metadata?.name));
-      found.push(...others.map(({ metadata }) => `${kind} ${metadata?.name ?? ""}`));
+      const userObjects = objects.filter(
+        ({ metadata }) => !isOfKubernetes(contained, metadata?.name),
+      );
+      content.push(...userObjects.map(({ metadata }) => `${kind} ${metadata?.name ?? ""}`));
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      found.push(`possibly a ${kind} (not listed: ${lastLine(error)})`);
+      content.push(`possibly a ${kind} (not listed: ${lastLine(error)})`);
     }
   });
-  return [...new Set(found)].sort();
+  return [...new Set(content)].sort();
 }
 
 /**

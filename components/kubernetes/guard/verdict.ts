@@ -7,7 +7,7 @@ import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 /** Action before an object is created: none; delete an object that a killed update left; or end the update. */
 export type Verdict<T> = { take: T[]; say?: string } | { refuse: FieldFinding };
 
-const nothing = { take: [] };
+const noVerdict = { take: [] };
 
 /** Kinds that keep irreplaceable data. */
 type Keeper = "Namespace" | "PersistentVolumeClaim";
@@ -62,11 +62,11 @@ export function verdictOnObject(
   owner: string | undefined,
   preview: boolean,
 ): Verdict<LiveObject> {
-  if (live === undefined) return nothing;
+  if (live === undefined) return noVerdict;
   if (owner !== undefined && live.owner === owner) {
     const isClaim = live.kind === "PersistentVolumeClaim";
     const isEmpty = live.holds.length === 0;
-    if (preview && !isClaim && !(keepsData(live) && !isEmpty)) return nothing;
+    if (preview && !isClaim && !(keepsData(live) && !isEmpty)) return noVerdict;
     if (!isClaim && isEmpty)
       return {
         take: [live],
@@ -75,7 +75,7 @@ export function verdictOnObject(
     return { refuse: replacedOrLost(live) };
   }
   if (live.owner !== undefined) return { refuse: ofAnotherOwner(live, live.owner, owner) };
-  if (preview && live.kind !== "Namespace") return nothing;
+  if (preview && live.kind !== "Namespace") return noVerdict;
   return { refuse: withoutOwner(live) };
 }
 
@@ -131,16 +131,19 @@ const withoutOwner = (live: LiveObject): FieldFinding => ({
  *
  * @param owned Objects with the mark of the resource that is being created.
  */
-export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verdict<LiveObject> {
-  const isData = (held: string): boolean => /^(volume|PersistentVolumeClaim) /.test(held);
-  const former = owned.find(
-    (object) => titleOf(object) !== titleOf(to) && object.holds.some(isData),
+export function verdictOnMove(
+  owned: readonly LiveObject[],
+  target: ObjectKey,
+): Verdict<LiveObject> {
+  const isData = (content: string): boolean => /^(volume|PersistentVolumeClaim) /.test(content);
+  const previousObject = owned.find(
+    (object) => titleOf(object) !== titleOf(target) && object.holds.some(isData),
   );
-  if (former === undefined) return nothing;
+  if (previousObject === undefined) return noVerdict;
   return {
     refuse: {
-      field: titleOf(former),
-      problem: `contains ${inWords(former.holds.filter(isData))}, and would be deleted once ${titleOf(to)} exists`,
+      field: titleOf(previousObject),
+      problem: `contains ${inWords(previousObject.holds.filter(isData))}, and would be deleted once ${titleOf(target)} exists`,
       why: "volumes do not move to another namespace, so their data would be lost",
       remedy: `set the namespace to its former value. ${ifDataMayGo}`,
     },
@@ -172,23 +175,23 @@ export function verdictOnRelease(
   step: ReleaseStep,
   preview: boolean,
 ): Verdict<ReleaseRecord> {
-  const last = records.at(-1);
+  const lastRecord = records.at(-1);
   const title = `Helm release ${step.namespace}/${step.name}`;
-  if (last === undefined) return nothing;
+  if (lastRecord === undefined) return noVerdict;
   if (!step.creates) {
-    if (!last.status.startsWith("pending-") || records.length < 2) return nothing;
+    if (!lastRecord.status.startsWith("pending-") || records.length < 2) return noVerdict;
     return {
-      take: preview ? [] : [last],
-      say: `${title}: revision ${last.revision} is ${last.status}, left by a killed update; Helm continues from the previous revision`,
+      take: preview ? [] : [lastRecord],
+      say: `${title}: revision ${lastRecord.revision} is ${lastRecord.status}, left by a killed update; Helm continues from the previous revision`,
     };
   }
-  const isChart = last.chart === chartName(step.chart);
+  const isChart = lastRecord.chart === chartName(step.chart);
   if (
     step.namespaceIsOurs ||
-    (isChart && isDeepStrictEqual(plain(last.values), plain(step.values)))
+    (isChart && isDeepStrictEqual(plain(lastRecord.values), plain(step.values)))
   ) {
-    const say = `${title}: ${last.status}, left by a killed update; Helm installs it again, over the existing objects`;
-    return preview ? nothing : { take: [...records], say };
+    const say = `${title}: ${lastRecord.status}, left by a killed update; Helm installs it again, over the existing objects`;
+    return preview ? noVerdict : { take: [...records], say };
   }
   if (step.takesOver && isChart) {
     const say = `${title}: this stack takes it over: Helm's ${records.length} records are deleted, the release's objects stay, and Helm replaces the pods that the stack's values change`;
@@ -199,7 +202,7 @@ export function verdictOnRelease(
     const say = `${title}: already exists with other values. If it belongs to this stack, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
     return { take: [], say };
   }
-  return { refuse: foreignRelease(title, last, isChart ? step.name : undefined) };
+  return { refuse: foreignRelease(title, lastRecord, isChart ? step.name : undefined) };
 }
 
 /**

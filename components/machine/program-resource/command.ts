@@ -30,11 +30,11 @@ export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
   if (resolve(workingDirectory) === packageRoot)
     return nodeCommand(literal(`talos-gpu/${PROGRAM}`), verb);
-  const below = path.relative(pulumiHome, packageRoot);
-  if (below !== "" && !below.startsWith("..") && !path.isAbsolute(below)) {
+  const pathInHome = path.relative(pulumiHome, packageRoot);
+  if (pathInHome !== "" && !pathInHome.startsWith("..") && !path.isAbsolute(pathInHome)) {
     const home = "process.env.PULUMI_HOME||require('path').join(require('os').homedir(),'.pulumi')";
     return nodeCommand(
-      `require('path').join(${home},${literal(`${posix(below)}/${PROGRAM}`)})`,
+      `require('path').join(${home},${literal(`${posix(pathInHome)}/${PROGRAM}`)})`,
       verb,
     );
   }
@@ -47,7 +47,7 @@ const texts = new Map<string, string>();
 /** The command of a verb in this process. It is cached for each working directory, because every machine needs it. */
 export function programCommandHere(verb: string): string {
   const key = `${verb} ${process.cwd()}`;
-  const text = texts.get(key) ?? programCommand(verb, placesHere());
+  const text = texts.get(key) ?? programCommand(verb, currentPlaces());
   texts.set(key, text);
   return text;
 }
@@ -68,7 +68,7 @@ function literal(text: string): string {
 const posix = (file: string): string => file.split(path.sep).join("/");
 
 /** The folders of this process. */
-const placesHere = (): Places => ({
+const currentPlaces = (): Places => ({
   packageRoot: ownRoot(),
   workingDirectory: process.cwd(),
   pulumiHome: realpath(process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi")),

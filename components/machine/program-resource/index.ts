@@ -14,7 +14,7 @@ export interface ProgramUse {
   /** Task as JSON text. Not secret: it shows in previews. */
   task: pulumi.Input<string>;
   /** Credentials that the verb needs. The verb takes those that are not among the secrets from its environment. */
-  needs: readonly Credential[];
+  neededCredentials: readonly Credential[];
   secrets: Secrets;
   /** Limit of one run, a Go duration. */
   limit: string;
@@ -51,7 +51,10 @@ export function runProgram(
         ...defined({ TALOS_GPU_RECONCILE_TOKEN: use.reconcileToken }), // the program itself has no use for it
         ...defined(
           Object.fromEntries(
-            use.needs.map((name) => [`TALOS_GPU_${credentials[name].variable}`, use.secrets[name]]),
+            use.neededCredentials.map((name) => [
+              `TALOS_GPU_${credentials[name].variable}`,
+              use.secrets[name],
+            ]),
           ),
         ),
       },

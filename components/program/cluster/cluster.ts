@@ -82,8 +82,11 @@ export class KubernetesCluster {
     const node = await this.readNode(name);
     if (node === undefined || !withDevices) return node && nodeState(node);
     const path = `${slicesPath}?${query({ fieldSelector: `spec.nodeName=${name}` })}`;
-    const what = `ResourceSlices of ${name}`;
-    return nodeState(node, await this.api.list<V1ResourceSlice>(what, path, { instead: notKnown }));
+    const description = `ResourceSlices of ${name}`;
+    return nodeState(
+      node,
+      await this.api.list<V1ResourceSlice>(description, path, { instead: notKnown }),
+    );
   }
 
   /**
@@ -144,11 +147,11 @@ export class KubernetesCluster {
     const body = { apiVersion: "policy/v1", kind: "Eviction", ...options };
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
     try {
-      const gone = { 404: undefined, 409: undefined }; // or it was replaced meanwhile
+      const ignoredStatuses = { 404: undefined, 409: undefined }; // or it was replaced meanwhile
       await this.api.ask(`eviction of ${namespace}/${name}`, path, {
         method: "POST",
         body,
-        instead: gone,
+        instead: ignoredStatuses,
       });
       return {};
     } catch (error) {
@@ -163,10 +166,10 @@ export class KubernetesCluster {
    */
   async attachedVolumes(node: string): Promise<string[] | undefined> {
     const path = "/apis/storage.k8s.io/v1/volumeattachments";
-    const found = await this.api.ask<{ items: V1VolumeAttachment[] }>("volumes", path, {
+    const attachments = await this.api.ask<{ items: V1VolumeAttachment[] }>("volumes", path, {
       instead: { 403: undefined },
     });
-    return found?.items
+    return attachments?.items
       .filter(({ spec }) => spec.nodeName === node)
       .map(({ metadata, spec }) => spec.source.persistentVolumeName ?? metadata?.name ?? "");
   }
@@ -178,8 +181,8 @@ export class KubernetesCluster {
     const node = await this.readNode(name);
     if (node === undefined) return undefined;
     const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(taint));
-    const ours = markedTaints(node.metadata?.annotations?.[TAINTED_BY]);
-    return { taints, ours, version: node.metadata?.resourceVersion ?? "" };
+    const managedTaints = markedTaints(node.metadata?.annotations?.[TAINTED_BY]);
+    return { taints, ours: managedTaints, version: node.metadata?.resourceVersion ?? "" };
   }
 
   /**
@@ -195,23 +198,23 @@ export class KubernetesCluster {
   /** The RuntimeClass of this name; undefined when there is none. */
   async runtimeClass(name: string) {
     const path = `/apis/node.k8s.io/v1/runtimeclasses/${name}`;
-    const found = await this.api.ask<V1RuntimeClass>(`RuntimeClass ${name}`, path, {
+    const existing = await this.api.ask<V1RuntimeClass>(`RuntimeClass ${name}`, path, {
       instead: { 404: undefined },
     });
-    if (found === undefined) return undefined;
-    const { ownerReferences = [], annotations = {} } = found.metadata ?? {};
+    if (existing === undefined) return undefined;
+    const { ownerReferences = [], annotations = {} } = existing.metadata ?? {};
     /** Name of the ClusterPolicy that owns it. */
     const policy = ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name;
-    return { policy, handler: found.handler, annotations };
+    return { policy, handler: existing.handler, annotations };
   }
 
   /** Annotation of a namespace; undefined if the namespace or the annotation does not exist. */
   async annotationOf(namespace: string, annotation: string): Promise<string | undefined> {
     const path = `/api/v1/namespaces/${namespace}`;
-    const found = await this.api.ask<V1Namespace>(`Namespace ${namespace}`, path, {
+    const namespaceObject = await this.api.ask<V1Namespace>(`Namespace ${namespace}`, path, {
       instead: notKnown,
     });
-    return found?.metadata?.annotations?.[annotation];
+    return namespaceObject?.metadata?.annotations?.[annotation];
   }
 
   /**
@@ -219,8 +222,8 @@ export class KubernetesCluster {
    * list pods.
    */
   async podsOfClass(name: string): Promise<string[]> {
-    const others = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
-    const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${others}`, {
+    const selector = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
+    const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${selector}`, {
       instead: { 403: undefined },
     });
     return pods.flatMap(({ metadata, spec }) =>
@@ -248,11 +251,11 @@ export class KubernetesCluster {
     if (sets === undefined || deployments === undefined)
       return { offers: undefined, withoutPlugin };
     // Objects of a list have no kind of their own.
-    const all = [
+    const workloads = [
       ...(sets.items ?? []).map((set) => ({ ...set, kind: "DaemonSet" })),
       ...(deployments.items ?? []).map((deployment) => ({ ...deployment, kind: "Deployment" })),
     ];
-    return { offers: gpuOffers(all), withoutPlugin };
+    return { offers: gpuOffers(workloads), withoutPlugin };
   }
 
   /**
@@ -261,9 +264,9 @@ export class KubernetesCluster {
    */
   async apiServers(): Promise<string[]> {
     const path = "/api/v1/namespaces/kube-system/pods";
-    const ofTalos = query({ labelSelector: `k8s-app=${API_SERVER}` });
-    const asking = { instead: { 403: undefined } };
-    const pods = await this.api.list<V1Pod>("API servers", `${path}?${ofTalos}`, asking);
+    const selector = query({ labelSelector: `k8s-app=${API_SERVER}` });
+    const options = { instead: { 403: undefined } };
+    const pods = await this.api.list<V1Pod>("API servers", `${path}?${selector}`, options);
     const images = pods.flatMap(({ spec }) =>
       (spec?.containers ?? []).flatMap(({ name, image }) => (name === API_SERVER && image) || []),
     );
@@ -285,11 +288,11 @@ export class KubernetesCluster {
 
   /** Names of all objects of a resource. Undefined if the credentials may not list them. */
   async objectsAt(path: string): Promise<string[] | undefined> {
-    const asking = { instead: { 403: undefined, 404: { items: [] } } };
-    const found = await this.api.ask<{ items: KubernetesObject[] | null }>(path, path, asking);
+    const options = { instead: { 403: undefined, 404: { items: [] } } };
+    const list = await this.api.ask<{ items: KubernetesObject[] | null }>(path, path, options);
     return (
-      found &&
-      (found.items ?? []).map(({ metadata }) =>
+      list &&
+      (list.items ?? []).map(({ metadata }) =>
         [metadata?.namespace, metadata?.name].filter(Boolean).join("/"),
       )
     );
@@ -300,11 +303,11 @@ export class KubernetesCluster {
    * may not list them.
    */
   async boundClaims(annotation: string) {
-    const asking = { instead: { 403: undefined } };
+    const options = { instead: { 403: undefined } };
     const claims = await this.api.list<V1PersistentVolumeClaim>(
       "claims",
       "/api/v1/persistentvolumeclaims",
-      asking,
+      options,
     );
     return claims.flatMap(({ metadata, spec }) => {
       const owner = metadata?.annotations?.[annotation];
@@ -312,22 +315,22 @@ export class KubernetesCluster {
       const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
       const { storageClassName: storageClass = "" } = spec;
       /** StorageClass that the stack set; undefined if the stack left it to the cluster. */
-      const givenClass = isClassGiven(managedFields) ? storageClass : undefined;
-      return [{ name, namespace, owner, storageClass, givenClass }];
+      const statedClass = isClassGiven(managedFields) ? storageClass : undefined;
+      return [{ name, namespace, owner, storageClass, givenClass: statedClass }];
     });
   }
 
   /** The Jobs of a namespace that this package made. */
   jobs(namespace: string): Promise<V1Job[]> {
-    const ours = query({ labelSelector: "app.kubernetes.io/managed-by=talos-gpu" });
-    return this.api.list(`Jobs of ${namespace}`, `${jobsOf(namespace)}?${ours}`);
+    const selector = query({ labelSelector: "app.kubernetes.io/managed-by=talos-gpu" });
+    return this.api.list(`Jobs of ${namespace}`, `${jobsOf(namespace)}?${selector}`);
   }
 
   podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
-    const ofJob = query({ labelSelector: `batch.kubernetes.io/job-name=${job}` });
+    const selector = query({ labelSelector: `batch.kubernetes.io/job-name=${job}` });
     return this.api.list(
       `pods of Job ${namespace}/${job}`,
-      `/api/v1/namespaces/${namespace}/pods?${ofJob}`,
+      `/api/v1/namespaces/${namespace}/pods?${selector}`,
     );
   }
 
@@ -336,16 +339,14 @@ export class KubernetesCluster {
    * not read events.
    */
   async warningsOfJob(namespace: string, job: string): Promise<string[]> {
-    const about = `involvedObject.kind=Job,involvedObject.name=${job},type=Warning`;
-    const path = `/api/v1/namespaces/${namespace}/events?${query({ fieldSelector: about })}`;
+    const fieldSelector = `involvedObject.kind=Job,involvedObject.name=${job},type=Warning`;
+    const path = `/api/v1/namespaces/${namespace}/events?${query({ fieldSelector })}`;
     const events = await this.api.list<CoreV1Event>(`events of Job ${namespace}/${job}`, path, {
       instead: notKnown,
     });
     const timeOf = ({ lastTimestamp, eventTime, metadata }: CoreV1Event): number =>
       new Date(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? 0).getTime();
-    return events
-      .sort((one, other) => timeOf(one) - timeOf(other))
-      .flatMap(({ message }) => message ?? []);
+    return events.sort((a, b) => timeOf(a) - timeOf(b)).flatMap(({ message }) => message ?? []);
   }
 
   /** Suspends a Job, whereupon Kubernetes deletes its pods, and records the reason in an annotation. */
@@ -372,28 +373,46 @@ export class KubernetesCluster {
    */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
     const { name = "", namespace = "", uid, labels = {}, annotations = {} } = metadata ?? {};
-    const { [UNTESTED]: _, ...kept } = annotations;
+    const { [UNTESTED]: _, ...keptAnnotations } = annotations;
     // Fields that the API server added belong to the old Job: its selector, and the labels that the selector names.
-    const { selector: __, suspend: ___, ...same } = spec!;
-    const ours = (all: Record<string, string> = {}): Record<string, string> =>
+    const { selector: __, suspend: ___, ...jobSpec } = spec!;
+    const withoutControllerLabels = (
+      allLabels: Record<string, string> = {},
+    ): Record<string, string> =>
       Object.fromEntries(
-        Object.entries(all).filter(([key]) => !/(^|\/)(controller-uid|job-name)$/.test(key)),
+        Object.entries(allLabels).filter(([key]) => !/(^|\/)(controller-uid|job-name)$/.test(key)),
       );
-    const { labels: on, annotations: noted = {} } = same.template.metadata ?? {};
-    const template = { ...same.template, metadata: { labels: ours(on), annotations: noted } };
+    const { labels: templateLabels, annotations: templateAnnotations = {} } =
+      jobSpec.template.metadata ?? {};
+    const template = {
+      ...jobSpec.template,
+      metadata: {
+        labels: withoutControllerLabels(templateLabels),
+        annotations: templateAnnotations,
+      },
+    };
     const body: V1Job = {
       apiVersion: "batch/v1",
       kind: "Job",
-      spec: { ...same, template },
-      metadata: { name, namespace, labels: ours(labels), annotations: kept },
+      spec: { ...jobSpec, template },
+      metadata: {
+        name,
+        namespace,
+        labels: withoutControllerLabels(labels),
+        annotations: keptAnnotations,
+      },
     };
-    const asking = { method: "POST", body, instead: { 409: undefined } } as const;
-    const what = `Job ${namespace}/${name}`;
-    const made = await this.api.ask(what, `${jobsOf(namespace)}?fieldManager=${GATE}`, asking);
-    if (made !== undefined) return true;
+    const options = { method: "POST", body, instead: { 409: undefined } } as const;
+    const description = `Job ${namespace}/${name}`;
+    const created = await this.api.ask(
+      description,
+      `${jobsOf(namespace)}?fieldManager=${GATE}`,
+      options,
+    );
+    if (created !== undefined) return true;
     const path = `${jobsOf(namespace)}/${name}`;
-    const there = await this.api.ask<V1Job>(what, path, { instead: { 404: undefined } });
-    return there !== undefined && there.metadata?.uid !== uid;
+    const existing = await this.api.ask<V1Job>(description, path, { instead: { 404: undefined } });
+    return existing !== undefined && existing.metadata?.uid !== uid;
   }
 
   /** An object's current state; undefined if it does not exist. */
@@ -410,9 +429,13 @@ export class KubernetesCluster {
     const path = await this.api.pathOf(keyOf(object));
     if (path === undefined) return undefined;
     // Forced, to undo changes that others made to this stack's fields.
-    const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
-    const way = `${path}?fieldManager=${manager}&force=true`;
-    return this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, way, asking);
+    const options = {
+      method: "PATCH",
+      type: "application/apply-patch+yaml",
+      body: object,
+    } as const;
+    const pathWithManager = `${path}?fieldManager=${manager}&force=true`;
+    return this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, pathWithManager, options);
   }
 
   private readNode(name: string): Promise<V1Node | undefined> {

@@ -16,15 +16,15 @@ export async function putBack(
   cluster: Pick<Cluster, "read" | "apply">,
   report: Report,
 ) {
-  const made: string[] = [];
-  const mended: string[] = [];
-  const homeless: FieldFinding[] = [];
+  const created: string[] = [];
+  const corrected: string[] = [];
+  const unknownKinds: FieldFinding[] = [];
   for (const object of task.objects) {
     const live = await cluster.read(object);
-    if (live !== undefined && says(live, object)) continue;
+    if (live !== undefined && includes(live, object)) continue;
     const applied = await cluster.apply(object, task.manager);
     if (applied === undefined) {
-      homeless.push({
+      unknownKinds.push({
         field: titleOf(keyOf(object)),
         problem: `the cluster no longer has the kind ${object.kind} (${object.apiVersion})`,
         why: "Kubernetes deleted the object together with its CRD, and cannot restore it without that CRD",
@@ -35,30 +35,31 @@ export async function putBack(
     }
     // The API server may store a value in another notation; the apply then changes nothing.
     const changed = applied.metadata?.resourceVersion !== live?.metadata?.resourceVersion;
-    if (changed) (live ? mended : made).push(titleOf(keyOf(object)));
+    if (changed) (live ? corrected : created).push(titleOf(keyOf(object)));
   }
-  if (homeless.length > 0) throw new Failure(...homeless);
-  for (const title of made) report(`${title}: was missing, and is restored`);
-  for (const title of mended) report(`${title}: differed from the stack, and is restored`);
-  if (made.length + mended.length === 0)
+  if (unknownKinds.length > 0) throw new Failure(...unknownKinds);
+  for (const title of created) report(`${title}: was missing, and is restored`);
+  for (const title of corrected) report(`${title}: differed from the stack, and is restored`);
+  if (created.length + corrected.length === 0)
     report(`equal: ${task.objects.length} objects agree with the stack`);
-  return { made, mended };
+  return { made: created, mended: corrected };
 }
 
 /** Whether the object has all wanted values. The order of lists does not count: others may add items in between. */
-export function says(live: unknown, wanted: unknown): boolean {
-  if (wanted === undefined || wanted === null) return true;
-  if (typeof wanted !== "object") return live === wanted;
-  if (typeof live !== "object" || live === null) return isEmpty(wanted);
-  if (Array.isArray(wanted))
+export function includes(live: unknown, planned: unknown): boolean {
+  if (planned === undefined || planned === null) return true;
+  if (typeof planned !== "object") return live === planned;
+  if (typeof live !== "object" || live === null) return isEmpty(planned);
+  if (Array.isArray(planned))
     return (
-      Array.isArray(live) && wanted.every((item) => live.some((candidate) => says(candidate, item)))
+      Array.isArray(live) &&
+      planned.every((item) => live.some((candidate) => includes(candidate, item)))
     );
-  return Object.entries(wanted).every(([key, value]) =>
-    says((live as Record<string, unknown>)[key], value),
+  return Object.entries(planned).every(([key, value]) =>
+    includes((live as Record<string, unknown>)[key], value),
   );
 }
 
 /** The API server drops what is empty. */
-const isEmpty = (wanted: object): boolean =>
-  Object.values(wanted).every((value) => says(undefined, value));
+const isEmpty = (planned: object): boolean =>
+  Object.values(planned).every((value) => includes(undefined, value));

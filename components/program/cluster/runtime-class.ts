@@ -32,18 +32,19 @@ export async function awaitFree(
   const limit = parseDuration(task.limit);
   let isReported = false;
   const look = async () => {
-    const found = await classes.runtimeClass(name);
-    if (found?.policy !== undefined) {
-      const its = `ClusterPolicy ${found.policy}`;
+    const existing = await classes.runtimeClass(name);
+    if (existing?.policy !== undefined) {
+      const policyText = `ClusterPolicy ${existing.policy}`;
       if (!isReported)
         report(
-          `waiting up to ${formatDuration(limit)} until RuntimeClass ${name} of ${its} is deleted`,
+          `waiting up to ${formatDuration(limit)} until RuntimeClass ${name} of ${policyText} is deleted`,
         );
       isReported = true;
-      return { not: `it belongs to ${its}` };
+      return { not: `it belongs to ${policyText}` };
     }
-    const owner = found?.annotations[mark.annotation] ?? "";
-    if (found === undefined || owner.startsWith(mark.ours)) return { done: { runtimeClass: name } };
+    const owner = existing?.annotations[mark.annotation] ?? "";
+    if (existing === undefined || owner.startsWith(mark.ours))
+      return { done: { runtimeClass: name } };
     if (owner !== "")
       throw new Failure({
         field,
@@ -51,32 +52,32 @@ export async function awaitFree(
         why: "the stack creates a class of this name once the machines are upgraded, and Kubernetes would refuse that",
         remedy: "put all GPU machines of the cluster into one stack",
       });
-    throw found.handler === "nvidia"
+    throw existing.handler === "nvidia"
       ? new Failure({
           field,
           problem: `RuntimeClass ${name} already exists, and does not belong to this stack`,
           why: "the stack creates a class of this name once the machines are upgraded, and Kubernetes would refuse that",
           remedy: `run \`kubectl delete runtimeclass ${name}\`, then run again. Running pods stay. New pods of that class start once the stack has created its RuntimeClass`,
         })
-      : wrongHandler(found.handler);
+      : wrongHandler(existing.handler);
   };
   if (!task.theirs)
-    return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({
+    return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (limitText) => ({
       field,
-      problem: `RuntimeClass ${name} was not deleted ${within}`,
+      problem: `RuntimeClass ${name} was not deleted ${limitText}`,
       why: "the RuntimeClass belongs to an installed GPU Operator, which would offer the same GPUs as this stack's GPU provider",
       remedy:
         "uninstall the existing GPU Operator, or install it with this stack (gpuOperator), then run again",
     }));
-  const found = await classes.runtimeClass(name);
-  if (found === undefined)
+  const existing = await classes.runtimeClass(name);
+  if (existing === undefined)
     report(
       `RuntimeClass ${name} does not exist yet; until it exists, Kubernetes refuses pods that need a GPU`,
     );
-  else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(found.handler);
+  else if (name === "nvidia" && existing.handler !== "nvidia") throw wrongHandler(existing.handler);
   else
     report(
-      `RuntimeClass ${name} with the handler ${found.handler} is external, and stays unchanged`,
+      `RuntimeClass ${name} with the handler ${existing.handler} is external, and stays unchanged`,
     );
   return { runtimeClass: name };
 }

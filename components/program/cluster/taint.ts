@@ -36,40 +36,40 @@ export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
  * If the node already has a wanted taint, it belongs to another owner, unless the node's annotation names it: it stays
  * when the stack no longer lists it. A taint with the same key and effect but another value gets the stack's value.
  *
- * @param before the taints that the last run recorded as the stack's.
+ * @param previousTaints the taints that the last run recorded as the stack's.
  * @returns the taints that are the stack's now.
  * @throws Failure if there is no such node, or Kubernetes does not answer.
  */
 export async function taint(
   task: TaintTask,
-  before: NodeTaintState[] = [],
+  previousTaints: NodeTaintState[] = [],
   nodes: TaintedNodes,
   clock: Clock,
   report: Report,
 ): Promise<NodeTaintState[]> {
-  const wants = (task.taints ?? []).length > 0;
-  const why = wants ? MISSING : LEFT;
-  const change = (): Promise<NodeTaintState[] | undefined> =>
-    bring(task, before, nodes, why, report);
-  if (!wants && before.length === 0) return once(change, report);
-  const own = await waitOrFail(
+  const hasTaints = (task.taints ?? []).length > 0;
+  const why = hasTaints ? MISSING : LEFT;
+  const updateTaints = (): Promise<NodeTaintState[] | undefined> =>
+    replaceTaints(task, previousTaints, nodes, why, report);
+  if (!hasTaints && previousTaints.length === 0) return once(updateTaints, report);
+  const ownTaints = await waitOrFail(
     clock,
-    { ...lastAnswer, look: async () => ({ done: await change() }) },
-    (within) => ({
+    { ...lastAnswer, look: async () => ({ done: await updateTaints() }) },
+    (limitText) => ({
       field: fieldOf(task),
-      problem: `Kubernetes did not answer ${within}`,
+      problem: `Kubernetes did not answer ${limitText}`,
       why,
       remedy: `make sure that \`kubectl get node ${task.machine}\` answers, then run again`,
     }),
   );
-  if (own === undefined && wants)
-    throw stopped(
+  if (ownTaints === undefined && hasTaints)
+    throw failureOf(
       task,
       "the cluster has no node of this name",
       why,
       "check the machine's name and the kubeconfig",
     );
-  return own ?? [];
+  return ownTaints ?? [];
 }
 
 /**
@@ -79,15 +79,15 @@ export async function taint(
  */
 export async function untaint(
   machine: string,
-  before: NodeTaintState[] = [],
+  previousTaints: NodeTaintState[] = [],
   nodes: TaintedNodes,
   clock: Clock,
   report: Report,
 ): Promise<void> {
-  const change = (): Promise<NodeTaintState[] | undefined> =>
-    bring({ machine }, before, nodes, LEFT, report);
-  if (before.length === 0) await once(change, report);
-  else await askLast({ clock, machine, who: "Kubernetes", part: taintsPart }, change);
+  const updateTaints = (): Promise<NodeTaintState[] | undefined> =>
+    replaceTaints({ machine }, previousTaints, nodes, LEFT, report);
+  if (previousTaints.length === 0) await once(updateTaints, report);
+  else await askLast({ clock, machine, who: "Kubernetes", part: taintsPart }, updateTaints);
 }
 
 /**
@@ -115,31 +115,41 @@ async function once(
  * @param why the consequence if this fails.
  * @returns the taints that are the stack's now; undefined if the cluster has no such node.
  */
-async function bring(
+async function replaceTaints(
   task: TaintTask,
-  known: NodeTaintState[],
+  previousTaints: NodeTaintState[],
   nodes: TaintedNodes,
   why: string,
   report: Report,
 ): Promise<NodeTaintState[] | undefined> {
   const { machine, taints = [] } = task;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const found = await nodes.taints(machine);
-    if (found === undefined) return undefined;
-    const before = [...known, ...found.ours];
-    const ours = taints.filter((wanted) => !has(found.taints, wanted) || has(before, wanted));
-    const dropped = before.filter((old) => !taints.some((wanted) => sameTaint(wanted, old)));
-    const there = taints.reduce(putIn, without(found.taints, dropped));
-    if (isDeepStrictEqual(there, found.taints) && taintMark(ours) === taintMark(found.ours))
-      return ours;
-    if (await nodes.setTaints(machine, { taints: there, ours }, found.version)) {
-      tell("taint", without(there, found.taints), report);
-      tell("untaint", without(found.taints, there), report);
-      return ours;
+    const nodeTaints = await nodes.taints(machine);
+    if (nodeTaints === undefined) return undefined;
+    const managedBefore = [...previousTaints, ...nodeTaints.ours];
+    const managedNow = taints.filter(
+      (plannedTaint) =>
+        !hasTaint(nodeTaints.taints, plannedTaint) || hasTaint(managedBefore, plannedTaint),
+    );
+    const dropped = managedBefore.filter(
+      (oldTaint) => !taints.some((plannedTaint) => sameTaint(plannedTaint, oldTaint)),
+    );
+    const nextTaints = taints.reduce(withTaint, taintsWithout(nodeTaints.taints, dropped));
+    if (
+      isDeepStrictEqual(nextTaints, nodeTaints.taints) &&
+      taintMark(managedNow) === taintMark(nodeTaints.ours)
+    )
+      return managedNow;
+    if (
+      await nodes.setTaints(machine, { taints: nextTaints, ours: managedNow }, nodeTaints.version)
+    ) {
+      reportTaints("taint", taintsWithout(nextTaints, nodeTaints.taints), report);
+      reportTaints("untaint", taintsWithout(nodeTaints.taints, nextTaints), report);
+      return managedNow;
     }
   }
   const problem = `the node changed during each of ${ATTEMPTS} attempts`;
-  throw stopped(
+  throw failureOf(
     task,
     problem,
     why,
@@ -147,26 +157,33 @@ async function bring(
   );
 }
 
-function tell(what: string, taints: NodeTaintState[], report: Report): void {
-  if (taints.length > 0) report(`${what}: ${taints.map(({ key }) => key).join(", ")}`);
+function reportTaints(action: string, taints: NodeTaintState[], report: Report): void {
+  if (taints.length > 0) report(`${action}: ${taints.map(({ key }) => key).join(", ")}`);
 }
 
-const without = (taints: NodeTaintState[], dropped: NodeTaintState[]): NodeTaintState[] =>
-  taints.filter((there) => !has(dropped, there));
+const taintsWithout = (taints: NodeTaintState[], dropped: NodeTaintState[]): NodeTaintState[] =>
+  taints.filter((candidate) => !hasTaint(dropped, candidate));
 
 /** Adds a taint to the list in place of one with the same key and effect: Kubernetes allows only one of each pair. */
-function putIn(taints: NodeTaintState[], wanted: NodeTaintState): NodeTaintState[] {
-  const at = taints.findIndex((there) => sameTaint(there, wanted));
-  return at < 0 ? [...taints, wanted] : has(taints, wanted) ? taints : taints.with(at, wanted);
+function withTaint(taints: NodeTaintState[], plannedTaint: NodeTaintState): NodeTaintState[] {
+  const index = taints.findIndex((current) => sameTaint(current, plannedTaint));
+  return index < 0
+    ? [...taints, plannedTaint]
+    : hasTaint(taints, plannedTaint)
+      ? taints
+      : taints.with(index, plannedTaint);
 }
 
-const sameTaint = (one: NodeTaintState, other: NodeTaintState): boolean =>
-  one.key === other.key && one.effect === other.effect;
+const sameTaint = (a: NodeTaintState, b: NodeTaintState): boolean =>
+  a.key === b.key && a.effect === b.effect;
 
-const has = (taints: NodeTaintState[], wanted: NodeTaintState): boolean =>
-  taints.some((there) => sameTaint(there, wanted) && (there.value ?? "") === (wanted.value ?? ""));
+const hasTaint = (taints: NodeTaintState[], plannedTaint: NodeTaintState): boolean =>
+  taints.some(
+    (current) =>
+      sameTaint(current, plannedTaint) && (current.value ?? "") === (plannedTaint.value ?? ""),
+  );
 
 const fieldOf = ({ machine }: TaintTask): string => `machines.${machine}.taints`;
 
-const stopped = (task: TaintTask, problem: string, why: string, remedy: string): Failure =>
+const failureOf = (task: TaintTask, problem: string, why: string, remedy: string): Failure =>
   new Failure({ field: fieldOf(task), problem, why, remedy });

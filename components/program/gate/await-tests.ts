@@ -43,79 +43,83 @@ export async function awaitTests(
   const { namespace } = task;
   const [limit, patience] = [parseDuration(task.limit), parseDuration(task.patience)];
   /** How long a test waits for a free unit. A test that must pass is never given up: it fails at the limit. */
-  const forAUnit = task.mustPass ? limit : patience;
+  const unitWaitLimit = task.mustPass ? limit : patience;
   const result: GateResult = { passed: [], untested: {} };
   const failed: FieldFinding[] = [];
   const busySince = new Map<string, number>();
   const passedSince = new Map<string, number>();
   const lastLines = new Map<string, string>();
-  let left = [...task.tests];
+  let openTests = [...task.tests];
 
-  const say = (machine: string, line: string): void => {
+  const reportChange = (machine: string, line: string): void => {
     if (lastLines.get(machine) !== line) report(`${machine}: ${line}`);
     lastLines.set(machine, line);
   };
 
   /** Tests that an earlier run left failed or given up, until they are replaced. */
-  const earlier = new Map<string, V1Job>();
+  const endedJobs = new Map<string, V1Job>();
   for (const job of await cluster.jobs(namespace)) {
     const name = job.metadata?.name ?? "";
     if (
       !task.tests.some((test) => test.job === name) ||
-      !(has(job, "Failed") || job.spec?.suspend === true)
+      !(hasCondition(job, "Failed") || job.spec?.suspend === true)
     )
       continue;
     await cluster.remove(job);
-    earlier.set(name, job);
+    endedJobs.set(name, job);
   }
 
   /** Checks one test; true when it has ended. */
-  const look = async (test: Test, job: V1Job | undefined): Promise<boolean> => {
+  const isTestDone = async (test: Test, job: V1Job | undefined): Promise<boolean> => {
     const { machine, resource } = test;
-    const before = earlier.get(test.job);
-    if (before !== undefined) {
-      if (await cluster.makeAnew(before)) earlier.delete(test.job);
+    const endedJob = endedJobs.get(test.job);
+    if (endedJob !== undefined) {
+      if (await cluster.makeAnew(endedJob)) endedJobs.delete(test.job);
       return false;
     }
-    if (has(job, "Complete")) {
-      if (!(await offers(test))) return false;
+    if (hasCondition(job, "Complete")) {
+      if (!(await offersAllUnits(test))) return false;
       result.passed.push(machine);
       return true;
     }
-    if (has(job, "Failed")) {
+    if (hasCondition(job, "Failed")) {
       failed.push(
-        await explained(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`),
+        await failureOf(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`),
       );
       return true;
     }
-    const givenUp = job?.spec?.suspend === true ? job.metadata?.annotations?.[UNTESTED] : undefined;
-    if (givenUp !== undefined) {
+    const untestedReason =
+      job?.spec?.suspend === true ? job.metadata?.annotations?.[UNTESTED] : undefined;
+    if (untestedReason !== undefined) {
       // Given up by this run, whose call succeeded although its answer was lost. Tests of an earlier run are replaced
       // above.
-      result.untested[machine] = givenUp;
-      say(machine, notTested(givenUp));
+      result.untested[machine] = untestedReason;
+      reportChange(machine, notTestedText(untestedReason));
       return true;
     }
     const pods = await cluster.podsOfJob(namespace, test.job);
     const waiting = pods.map(schedulerWords);
-    const { users, plugin, ...units } = await seen(test);
-    const busy = waiting.some((words) =>
+    const { users, plugin, ...units } = await unitsAndPlugin(test);
+    const lacksUnits = waiting.some((words) =>
       words.includes(isDeviceClass(resource) ? cannotAllocate : `Insufficient ${resource}`),
     );
-    if (!busy || !allInUse({ users, ...units }) || !plugin.every(isReady)) {
+    if (!lacksUnits || !allInUse({ users, ...units }) || !plugin.every(isReady)) {
       busySince.delete(machine);
-      const sees = await stateOf(test, pods, units.allocatable ?? 0, plugin);
-      if (sees !== undefined) say(machine, sees);
+      const progressText = await describeProgress(test, pods, units.allocatable ?? 0, plugin);
+      if (progressText !== undefined) reportChange(machine, progressText);
       return false;
     }
-    const since = busySince.get(machine) ?? clock.now();
-    busySince.set(machine, since);
-    const inUse = `all ${units.allocatable ?? 0} units of ${resource} are in use by ${namesOf(users)}`;
-    say(machine, `its smoke test waits up to ${formatDuration(forAUnit)} for a free GPU: ${inUse}`);
-    if (task.mustPass || clock.now() - since < patience) return false;
-    await cluster.suspend(namespace, test.job, inUse);
-    result.untested[machine] = inUse;
-    say(machine, notTested(inUse));
+    const busyStart = busySince.get(machine) ?? clock.now();
+    busySince.set(machine, busyStart);
+    const reason = `all ${units.allocatable ?? 0} units of ${resource} are in use by ${namesOf(users)}`;
+    reportChange(
+      machine,
+      `its smoke test waits up to ${formatDuration(unitWaitLimit)} for a free GPU: ${reason}`,
+    );
+    if (task.mustPass || clock.now() - busyStart < patience) return false;
+    await cluster.suspend(namespace, test.job, reason);
+    result.untested[machine] = reason;
+    reportChange(machine, notTestedText(reason));
     return true;
   };
 
@@ -125,37 +129,39 @@ export async function awaitTests(
    * UnexpectedAdmissionError, and nothing creates a bare pod again. The wait has a limit, because `doctor` reports a
    * missing card.
    */
-  const offers = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
-    const passed = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
+  const offersAllUnits = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
+    const passedText = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
     const { allocatable = 0 } = unitsOf(
       resource,
       await cluster.node(machine, isDeviceClass(resource)),
       [],
     );
-    const since = passedSince.get(machine) ?? clock.now();
-    passedSince.set(machine, since);
-    const late = clock.now() - since >= patience;
+    const passedStart = passedSince.get(machine) ?? clock.now();
+    passedSince.set(machine, passedStart);
+    const isOverdue = clock.now() - passedStart >= patience;
     if (units === undefined || units === allocatable) {
-      say(machine, passed);
+      reportChange(machine, passedText);
       return true;
     }
-    const differs = `the node offers ${allocatable} of ${resource}, but the plan expects ${units}`;
-    const waits = late ? "" : `; the gate waits up to ${formatDuration(patience)} for that number`;
-    say(machine, `${passed}; ${differs}${waits}`);
-    return late;
+    const differenceText = `the node offers ${allocatable} of ${resource}, but the plan expects ${units}`;
+    const waitText = isOverdue
+      ? ""
+      : `; the gate waits up to ${formatDuration(patience)} for that number`;
+    reportChange(machine, `${passedText}; ${differenceText}${waitText}`);
+    return isOverdue;
   };
 
-  const seen = async ({ machine, resource }: Test) => {
+  const unitsAndPlugin = async ({ machine, resource }: Test) => {
     const [node, pods, claimed] = await Promise.all([
       cluster.node(machine, isDeviceClass(resource)),
       cluster.podsOn(machine),
       isDeviceClass(resource) ? cluster.claimed(machine, resource) : {},
     ]);
-    const { pods: named } = offersOf(resource);
+    const { pods: pluginName } = offersOf(resource);
     // The namespace of an external release is unknown here, so its image tells it from other makers' plugins.
     const plugin = pods.filter(
       ({ metadata, spec }) =>
-        named.test(metadata?.name ?? "") &&
+        pluginName.test(metadata?.name ?? "") &&
         (metadata?.namespace === namespace ||
           spec?.containers.some(({ image }) => ofNvidia.test(image ?? ""))),
     );
@@ -163,7 +169,7 @@ export async function awaitTests(
   };
 
   /** Why a test has not ended yet; undefined if Kubernetes gives no reason. */
-  const stateOf = async (
+  const describeProgress = async (
     test: Test,
     pods: V1Pod[],
     offered: number,
@@ -188,19 +194,19 @@ export async function awaitTests(
   /** Why Kubernetes creates no pod for a test; undefined if it gives no reason. */
   const refusalOf = async ({ job }: Test): Promise<string | undefined> => {
     // The reason only explains: the gate waits for the test without it as well.
-    const last = (await cluster.warningsOfJob(namespace, job).catch(() => [])).at(-1);
+    const lastWarning = (await cluster.warningsOfJob(namespace, job).catch(() => [])).at(-1);
     // Without the pod's name, which is new in each attempt, repeated reasons are equal.
     return (
-      last &&
-      `Kubernetes refuses its pod: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`
+      lastWarning &&
+      `Kubernetes refuses its pod: ${lastWarning.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`
     );
   };
 
-  const explained = async (test: Test, outcome: string): Promise<FieldFinding> => {
+  const failureOf = async (test: Test, outcome: string): Promise<FieldFinding> => {
     const { machine, job, resource } = test;
     const pods = await cluster.podsOfJob(namespace, job);
-    const { allocatable, users, plugin } = await seen(test);
-    const others = users.filter(
+    const { allocatable, users, plugin } = await unitsAndPlugin(test);
+    const otherUsers = users.filter(
       ({ pod }) => !pods.some(({ metadata }) => metadata?.uid === pod.metadata?.uid),
     );
     const refusal = pods.length === 0 ? await refusalOf(test) : undefined;
@@ -208,7 +214,7 @@ export async function awaitTests(
       ...(refusal === undefined ? [] : [refusal]),
       ...pods.map(podWords).filter((words) => words !== ""),
       `the node offers ${allocatable ?? 0} of ${resource}`,
-      others.length === 0 ? "no other pod uses it" : `in use by ${namesOf(others)}`,
+      otherUsers.length === 0 ? "no other pod uses it" : `in use by ${namesOf(otherUsers)}`,
       ...pluginWords(plugin, resource),
     ];
     return {
@@ -217,13 +223,13 @@ export async function awaitTests(
       why: task.mustPass
         ? "upgrade.first lists this machine, so no other worker is updated before its smoke test has passed"
         : "no workload may use a GPU before a smoke test has passed on it",
-      remedy: `${task.mustPass && others.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
+      remedy: `${task.mustPass && otherUsers.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
     };
   };
 
-  const names = left.map(({ machine }) => machine).join(", ");
+  const names = openTests.map(({ machine }) => machine).join(", ");
   report(
-    `waits up to ${formatDuration(limit)} for the smoke test${left.length === 1 ? "" : "s"} of ${names}`,
+    `waits up to ${formatDuration(limit)} for the smoke test${openTests.length === 1 ? "" : "s"} of ${names}`,
   );
   try {
     await waitFor<true>(clock, {
@@ -232,24 +238,25 @@ export async function awaitTests(
       poll: task.pollSeconds * 1_000,
       look: async () => {
         const jobs = await cluster.jobs(namespace);
-        for (const test of left) {
+        for (const test of openTests) {
           const job = jobs.find(({ metadata }) => metadata?.name === test.job);
-          if (await look(test, job)) left = left.filter((other) => other !== test);
+          if (await isTestDone(test, job))
+            openTests = openTests.filter((otherTest) => otherTest !== test);
         }
-        return left.length === 0
+        return openTests.length === 0
           ? { done: true }
-          : { not: left.map(({ machine }) => machine).join(", ") };
+          : { not: openTests.map(({ machine }) => machine).join(", ") };
       },
     });
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     const jobs = await cluster.jobs(namespace);
-    for (const test of left) {
-      const gone = !jobs.some(({ metadata }) => metadata?.name === test.job);
-      const outcome = gone
+    for (const test of openTests) {
+      const isGone = !jobs.some(({ metadata }) => metadata?.name === test.job);
+      const outcome = isGone
         ? "no longer exists: run the update with --refresh"
         : `did not pass within ${formatDuration(limit)}`;
-      failed.push(await explained(test, outcome));
+      failed.push(await failureOf(test, outcome));
     }
   }
   if (failed.length > 0) throw new Failure(...failed);
@@ -269,7 +276,7 @@ const ofNvidia = /k8s-device-plugin|k8s-dra-driver-gpu|dra-driver-nvidia-gpu/;
 const offersOf = (resource: string): GpuProvider["offers"] =>
   (isDeviceClass(resource) ? gpuProviders.dra : gpuProviders.devicePlugin).offers;
 
-const notTested = (why: string): string => `not tested: ${why}; a smoke test never evicts pods`;
+const notTestedText = (why: string): string => `not tested: ${why}; a smoke test never evicts pods`;
 
 function pluginWords(plugin: V1Pod[], resource: string): string[] {
   if (plugin.length === 0) return [`no pod of ${offersOf(resource).words} is on the node`];
@@ -281,6 +288,9 @@ function pluginWords(plugin: V1Pod[], resource: string): string[] {
 }
 
 const condition = (job: V1Job | undefined, type: string) =>
-  job?.status?.conditions?.find((each) => each.type === type && each.status === "True");
+  job?.status?.conditions?.find(
+    (candidate) => candidate.type === type && candidate.status === "True",
+  );
 
-const has = (job: V1Job | undefined, type: string): boolean => condition(job, type) !== undefined;
+const hasCondition = (job: V1Job | undefined, type: string): boolean =>
+  condition(job, type) !== undefined;

@@ -26,8 +26,9 @@ export function podWords(pod: V1Pod): string {
 /** The scheduler's message about a pod that it cannot place; empty for a pod with a node. */
 export function schedulerWords({ status }: V1Pod): string {
   return (
-    status?.conditions?.find(({ type, status: is }) => type === "PodScheduled" && is === "False")
-      ?.message ?? ""
+    status?.conditions?.find(
+      ({ type, status: value }) => type === "PodScheduled" && value === "False",
+    )?.message ?? ""
   );
 }
 
@@ -49,21 +50,22 @@ const isOnlooker = ({ name, state }: V1ContainerStatus): boolean =>
 
 /** Whether the pod runs and all its containers are ready. */
 export const isReady = ({ status }: V1Pod): boolean =>
-  status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+  status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ===
+  true;
 
 /** Why a container does not run. While it waits for a restart, its last exit says more than the reason for the wait. */
 function containerWords({ state, lastState }: V1ContainerStatus): string {
-  const ended = state?.terminated ?? lastState?.terminated;
+  const termination = state?.terminated ?? lastState?.terminated;
   const waiting = state?.waiting;
-  const about = (reason?: string, message?: string): string =>
+  const joinReason = (reason?: string, message?: string): string =>
     [reason, message].filter(Boolean).join(": ");
-  if (ended !== undefined && ended.exitCode !== 0)
-    return [waiting?.reason, `exit ${ended.exitCode}`, ended.message?.trim()]
+  if (termination !== undefined && termination.exitCode !== 0)
+    return [waiting?.reason, `exit ${termination.exitCode}`, termination.message?.trim()]
       .filter(Boolean)
       .join(", ");
   return waiting === undefined || waiting.reason === "PodInitializing"
     ? ""
-    : about(waiting.reason, waiting.message);
+    : joinReason(waiting.reason, waiting.message);
 }
 
 const shortened = (text: string): string => {

@@ -35,8 +35,8 @@ export function unitsOf(
  */
 export function allInUse({ allocatable, users }: Units): boolean {
   if (allocatable === undefined || allocatable === 0) return false;
-  const taken = users.reduce((sum, { units }) => sum + units, 0);
-  return taken >= allocatable && users.every(({ pod }) => pod.status?.phase === "Running");
+  const usedUnits = users.reduce((sum, { units }) => sum + units, 0);
+  return usedUnits >= allocatable && users.every(({ pod }) => pod.status?.phase === "Running");
 }
 
 /** The pods that use units, e.g. `default/train (2), default/chat (1)`. */

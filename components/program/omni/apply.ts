@@ -18,16 +18,20 @@ import type { OmniTask } from "../task";
  */
 export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
   report(`check: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
-  const found = await checkForOmni(task, omni);
-  if (found.length > 0) throw new Failure(...found);
+  const findings = await checkForOmni(task, omni);
+  if (findings.length > 0) throw new Failure(...findings);
   const state = await omni.clusterMachine(task.uuid);
 
-  const wanted = new Set(task.resources.map(({ metadata }) => `${metadata.type}/${metadata.id}`));
-  const stale = (await ours(task, omni)).filter(({ type, id }) => !wanted.has(`${type}/${id}`));
+  const plannedIds = new Set(
+    task.resources.map(({ metadata }) => `${metadata.type}/${metadata.id}`),
+  );
+  const stale = (await resourcesOfPackage(task, omni)).filter(
+    ({ type, id }) => !plannedIds.has(`${type}/${id}`),
+  );
   const different: OmniTask["resources"] = [];
   for (const resource of task.resources) {
-    const there = await omni.resource(resource.metadata.type, resource.metadata.id);
-    if (there === undefined || !saysAll(there, resource)) different.push(resource);
+    const existing = await omni.resource(resource.metadata.type, resource.metadata.id);
+    if (existing === undefined || !isEqual(existing, resource)) different.push(resource);
   }
   // Removed before the writing, so that no patch exists under two IDs at once: if two patches write certain files,
   // Talos does not boot.
@@ -36,11 +40,11 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
     await omni.delete(type, id);
   }
   if (different.length > 0) {
-    const then =
+    const consequence =
       state === undefined
         ? "Omni keeps them until the machine joins"
         : "Omni upgrades and reboots the machine by itself";
-    report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${then}`);
+    report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${consequence}`);
     await omni.apply(different);
   } else {
     report("equal: Omni already has the patches and extensions");
@@ -55,12 +59,14 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
  * Whether Omni's resource has all wanted values. Omni also prints fields of a spec that its author left out, such as
  * `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go).
  */
-function saysAll(
+function isEqual(
   { spec, labels }: OmniContent,
-  { spec: wanted, metadata }: OmniTask["resources"][number],
+  { spec: plannedSpec, metadata }: OmniTask["resources"][number],
 ): boolean {
-  const same = Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(spec[key], value));
-  return same && isDeepStrictEqual(labels, metadata.labels);
+  const hasSameSpec = Object.entries(plannedSpec).every(([key, value]) =>
+    isDeepStrictEqual(spec[key], value),
+  );
+  return hasSameSpec && isDeepStrictEqual(labels, metadata.labels);
 }
 
 /**
@@ -75,22 +81,25 @@ export async function releaseFromOmni(
   report: Report,
   clock: Clock,
 ): Promise<{ removed: string[] }> {
-  const found = await askLast({ clock, machine: task.machine, who: "Omni" }, () =>
-    ours(task, omni),
+  const resources = await askLast({ clock, machine: task.machine, who: "Omni" }, () =>
+    resourcesOfPackage(task, omni),
   );
-  for (const { type, id } of found) {
+  for (const { type, id } of resources) {
     report(`release: ${id}`);
     await omni.delete(type, id);
   }
-  if (found.length === 0) report("release: Omni has no resources of this stack");
-  return { removed: found.map(({ id }) => id) };
+  if (resources.length === 0) report("release: Omni has no resources of this stack");
+  return { removed: resources.map(({ id }) => id) };
 }
 
 /** All resources that this package has written into Omni for this machine. */
-async function ours(task: OmniTask, omni: Omni): Promise<{ type: string; id: string }[]> {
-  const found = [];
+async function resourcesOfPackage(
+  task: OmniTask,
+  omni: Omni,
+): Promise<{ type: string; id: string }[]> {
+  const resources = [];
   for (const type of [configPatchType, extensionsType])
     for (const { id } of await omni.list(type))
-      if (isOurOmniId(id, task.uuid)) found.push({ type, id });
-  return found;
+      if (isOurOmniId(id, task.uuid)) resources.push({ type, id });
+  return resources;
 }

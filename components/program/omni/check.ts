@@ -22,7 +22,7 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFin
   return [
     ...(await strangers(task, omni, state, cluster)),
     ...templated(task, cluster),
-    ...(await rivals(task, omni, state?.machineSet)),
+    ...(await rivalPatchFindings(task, omni, state?.machineSet)),
     ...(await rivalExtensions(task, omni)),
     ...(await lostExtensions(task, omni)),
   ];
@@ -101,7 +101,7 @@ function templated(
  * @param machineSet undefined while the machine is in no cluster: it may then join any set, so the patches of every set
  * count.
  */
-async function rivals(
+async function rivalPatchFindings(
   task: OmniTask,
   omni: Omni,
   machineSet: string | undefined,
@@ -112,17 +112,17 @@ async function rivals(
       : [],
   );
   if (part === undefined) return [];
-  const own = task.resources.map(({ metadata }) => metadata.id);
+  const ownIds = task.resources.map(({ metadata }) => metadata.id);
   const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
-  const theirs = (await omni.patches()).filter(({ id }) => !isOurOmniId(id, task.uuid));
+  const otherPatches = (await omni.patches()).filter(({ id }) => !isOurOmniId(id, task.uuid));
   const field = `machines.${task.machine}.containerd`;
-  const writing = rivalPatches(theirs, machine, own).map(({ id, scope }) => ({
+  const writing = rivalPatches(otherPatches, machine, ownIds).map(({ id, scope }) => ({
     field,
     problem: `the patch ${id} in Omni, for ${scope}, also writes ${customizationPath}`,
     why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes. Talos 1.14 and newer silently use only the first of the two",
     remedy: `copy the patch's settings to machines.<name>.containerd of each machine, delete the patch (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
   }));
-  const overriding = overridingPatches(theirs, machine, own, part.content).map(
+  const overriding = overridingPatches(otherPatches, machine, ownIds, part.content).map(
     ({ id, scope, override }) => ({
       field,
       problem: `the patch ${id} in Omni, for ${scope}, sets ${override.key} to another value, in its document ${override.wins}`,
@@ -162,18 +162,18 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
  * Omni already has this package's list, extensions can be missing only because a user removed them from the stack.
  */
 async function lostExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
-  const wanted = task.resources.flatMap(({ spec }) =>
+  const plannedExtensions = task.resources.flatMap(({ spec }) =>
     "extensions" in spec ? spec.extensions : [],
   );
   if (
-    wanted.length === 0 ||
+    plannedExtensions.length === 0 ||
     (await omni.list(extensionsType)).some(({ id }) => isOurOmniId(id, task.uuid))
   )
     return [];
   const image = await omni.image(task.uuid);
   const extensions = Object.fromEntries((image?.extensions ?? []).map((name) => [name, ""]));
-  const gpu = wanted.some(soundsLikeNvidia);
-  const next = { extensions: wanted, kernelArgs: [], gpu };
+  const gpu = plannedExtensions.some(soundsLikeNvidia);
+  const next = { extensions: plannedExtensions, kernelArgs: [], gpu };
   return losses(task.machine, { extensions, configuredArgs: [] }, next, {
     extensions: task.drop ?? [],
   });

@@ -36,7 +36,7 @@ export async function waitForOmni(
   const phases = new Phases(clock, report);
   const limit = 2 * parseDuration(task.timeouts.reboot) + parseDuration(task.timeouts.verify);
   let missing: string[] = [];
-  let asked = false;
+  let isReported = false;
   const guard = new BootGuard(machine, {
     name: task.machine,
     remedy: `list the machine's patches with \`omnictl get configpatches\`, and correct the patch that sets this. Only one patch may write ${customizationPath}, so delete any other. Omni applies the change while the boot is paused`,
@@ -44,16 +44,16 @@ export async function waitForOmni(
     modulesMayCome: true,
   });
   const look = async () => {
-    const seen = await observe(task, omni, machine, guard);
-    missing = seen.missing;
-    if (seen.ask !== undefined && !asked) report(`omni: ${seen.ask}`);
-    asked = seen.ask !== undefined;
-    return seen.image !== undefined && missing.length === 0
-      ? { done: seen.image }
+    const observation = await observe(task, omni, machine, guard);
+    missing = observation.missing;
+    if (observation.ask !== undefined && !isReported) report(`omni: ${observation.ask}`);
+    isReported = observation.ask !== undefined;
+    return observation.image !== undefined && missing.length === 0
+      ? { done: observation.image }
       : { not: missing.join("; ") };
   };
-  const says = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
-  const { talosVersion, schematicId } = await phases.run("omni", says, () =>
+  const description = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
+  const { talosVersion, schematicId } = await phases.run("omni", description, () =>
     waitOrFail(clock, { limit, poll: task.pollSeconds * 1_000, look }, (_, last) =>
       // If the last check got no answer, the message says so instead of listing what was missing earlier.
       (last === missing.join("; ") ? missing : [last]).map((line) => ({
@@ -88,8 +88,8 @@ async function observe(
   const state = await omni.clusterMachine(task.uuid);
   if (image === undefined) return { image, missing: [`Omni knows no machine ${task.uuid}`] };
   if (state === undefined) {
-    const ask = addToCluster(task);
-    return { image, missing: [`it is in no cluster: ${ask}`], ask };
+    const instruction = addToCluster(task);
+    return { image, missing: [`it is in no cluster: ${instruction}`], ask: instruction };
   }
   const missing: string[] = [];
   if (
@@ -100,8 +100,9 @@ async function observe(
       `it runs ${image.talosVersion}, not ${task.talosVersion}: upgrade the cluster in Omni ("Update Talos" on the cluster's page)`,
     );
   }
-  const absent = task.extensions.filter((name) => !image.extensions.includes(name));
-  if (absent.length > 0) missing.push(`its image lacks the extensions ${absent.join(", ")}`);
+  const missingExtensions = task.extensions.filter((name) => !image.extensions.includes(name));
+  if (missingExtensions.length > 0)
+    missing.push(`its image lacks the extensions ${missingExtensions.join(", ")}`);
   if (state.configError !== "")
     missing.push(`Omni could not apply the machine's configuration: ${state.configError}`);
   if (!state.configUpToDate || (await omni.pending(task.uuid)))
@@ -112,12 +113,13 @@ async function observe(
   const cri = await criProblem(machine);
   if (cri !== undefined) missing.push(`${cri}${/\bsandboxd\b/.test(cri) ? sandboxRemedy : ""}`);
   for (const [path, content] of Object.entries(task.files)) {
-    const there = await machine.read(path);
-    if (there?.trim() !== content.trim()) missing.push(`${path} differs from the configuration`);
+    const actualContent = await machine.read(path);
+    if (actualContent?.trim() !== content.trim())
+      missing.push(`${path} differs from the configuration`);
   }
   if (task.containerdPart !== undefined) {
-    const there = await machine.read(containerdEvidence(task.talosVersion));
-    const problem = containerdProblem(task.talosVersion, task.containerdPart, there);
+    const content = await machine.read(containerdEvidence(task.talosVersion));
+    const problem = containerdProblem(task.talosVersion, task.containerdPart, content);
     if (problem !== undefined) missing.push(problem);
   }
   if (missing.length > 0) await guard.look();

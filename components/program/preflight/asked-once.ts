@@ -1,11 +1,11 @@
 /** Lets equal questions of a run share one answer. */
-export function askedOnce<T>(
+export function askOnce<T>(
   ask: (question: string) => Promise<T>,
 ): (question: string) => Promise<T> {
   const answers = new Map<string, Promise<T>>();
   return (question) => {
-    const known = answers.get(question);
-    if (known !== undefined) return known;
+    const knownAnswer = answers.get(question);
+    if (knownAnswer !== undefined) return knownAnswer;
     const answer = ask(question);
     answers.set(question, answer);
     return answer;

@@ -3,7 +3,7 @@ import type { FieldFinding } from "../../clients/failure";
 import { type BootImage, withoutRoom } from "../../recipe/machine/boot-partition";
 import type { RunningImage } from "../../recipe/machine/losses";
 import { installerAt, installerImage } from "../../recipe/machine/schematic";
-import { askedOnce } from "./asked-once";
+import { askOnce } from "./asked-once";
 import { imageParts, namesSchematic } from "./image-parts";
 import { BUILT, manifestTypes, manifestUrl } from "./sources";
 import type { AskedMachine } from "./task";
@@ -23,7 +23,7 @@ const manifest = z.object({ layers: z.array(z.object({ size: z.number() })).min(
 
 /** Asks an Image Factory for the sizes of its images, at most once for each image in a run. */
 export const sizesOf = (web: Web, places: Places): SizeOfImage =>
-  askedOnce(async (installer) => {
+  askOnce(async (installer) => {
     const parts = imageParts(installer);
     if (parts === undefined || !namesSchematic(parts.name)) return undefined;
     const answerTo = async (reference: string): Promise<unknown> => {
@@ -58,28 +58,28 @@ function parseJson(text: string): unknown {
  * @param hops releases between that one and the wanted one.
  */
 export async function askForRoom(
-  { machine, installerImage: wanted, talosVersion, ownImage = false }: AskedMachine,
+  { machine, installerImage: nextImage, talosVersion, ownImage = false }: AskedMachine,
   { bootPartition, extensions, platform, secureBoot }: RunningImage,
   release: string,
   hops: readonly string[],
   sizeOf: SizeOfImage,
 ): Promise<FieldFinding[]> {
-  const host = imageParts(wanted)?.host;
+  const host = imageParts(nextImage)?.host;
   if (bootPartition === undefined || ownImage || host === undefined) return [];
   const { schematic } = extensions;
-  const said = { factoryUrl: host, ...(platform === undefined ? {} : { platform }) };
+  const options = { factoryUrl: host, ...(platform === undefined ? {} : { platform }) };
   const running =
     schematic === undefined
       ? undefined
-      : installerImage(schematic, release, { ...said, secureBoot: secureBoot === true });
-  if (running === wanted) return [];
+      : installerImage(schematic, release, { ...options, secureBoot: secureBoot === true });
+  if (running === nextImage) return [];
   const images: BootImage[] = await Promise.all(
     [
       { talosVersion: release, image: running },
-      ...hops.map((hop) => ({ talosVersion: hop, image: installerAt(wanted, hop) })),
-      { talosVersion, image: wanted },
-    ].map(async ({ image, ...named }) => ({
-      ...named,
+      ...hops.map((hop) => ({ talosVersion: hop, image: installerAt(nextImage, hop) })),
+      { talosVersion, image: nextImage },
+    ].map(async ({ image, ...imageOfRelease }) => ({
+      ...imageOfRelease,
       bytes: image === undefined ? undefined : await sizeOf(image),
     })),
   );

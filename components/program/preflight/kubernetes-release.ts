@@ -9,7 +9,7 @@ import {
 } from "../../recipe/effect/kubernetes-step";
 import type { AskedNode, Cluster } from "../cluster/cluster";
 import type { Report } from "../progress";
-import { answerOr } from "./or-told";
+import { answerOrReport } from "./or-told";
 import type { PreflightTask } from "./task";
 
 /**
@@ -33,9 +33,9 @@ export async function askForRelease(
   const step: KubernetesStep = { wanted: version, ofControlPlanes, apiServers, kubelets };
   const findings = stepFindings(step);
   if (findings.length === 0 && isToLaterMinor(step)) {
-    const unknown = (why: string): string =>
+    const unknownText = (why: string): string =>
       `not known whether something uses an API that Kubernetes ${version} does not serve (${why})`;
-    await answerOr(undefined, warnOfRequests(step, cluster, report), report, unknown);
+    await answerOrReport(undefined, warnOfRequests(step, cluster, report), report, unknownText);
     findings.push(...(await removals(step, cluster, report)));
     report(
       `note: kube-proxy, CoreDNS and flannel keep their release in this update; afterwards run \`talosctl -n <address of a control plane> upgrade-k8s --to ${version.replace(/^v/, "")}\``,

@@ -1,6 +1,6 @@
 import { parseTalosVersion } from "../../recipe/facts/version";
 import type { Report } from "../progress";
-import { askedOnce } from "./asked-once";
+import { askOnce } from "./asked-once";
 import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, type Web, wordsOf } from "./web";
 import type { Releases } from "../seen/way";
@@ -14,7 +14,7 @@ const LIMIT = 10_000;
  * tables.
  */
 export function releasesOf(web: Web, places: Places, report: Report): Releases {
-  const ask = askedOnce((url) => askForReleases(url, web, report));
+  const ask = askOnce((url) => askForReleases(url, web, report));
   return (installerImage) => {
     const parts = imageParts(installerImage);
     if (parts === undefined || !namesSchematic(parts.name)) return Promise.resolve(undefined);
@@ -42,8 +42,8 @@ function readReleases(body: string): string[] | undefined {
   try {
     const list: unknown = JSON.parse(body);
     if (!Array.isArray(list)) return undefined;
-    const releases = list.flatMap((one) =>
-      typeof one === "string" ? (parseTalosVersion(one)?.text ?? []) : [],
+    const releases = list.flatMap((item) =>
+      typeof item === "string" ? (parseTalosVersion(item)?.text ?? []) : [],
     );
     return releases.length > 0 ? releases : undefined;
   } catch {

@@ -32,8 +32,8 @@ const ANSWER = 15_000;
  */
 export async function askMachines(
   machines: readonly AskedMachine[],
-  before: PreflightResult["machines"],
-  around: {
+  previousMachines: PreflightResult["machines"],
+  context: {
     machineAt: (address: string) => Machine;
     talosconfig: string | undefined;
     clock: Clock;
@@ -51,105 +51,139 @@ export async function askMachines(
 ): Promise<FieldFinding[]> {
   const findings: FieldFinding[] = [];
   const bootIds: [AskedMachine, string][] = [];
-  const refused = new Set<string>();
-  const passed = new Set<string>();
-  await someAtATime(changedMachines(machines, before), async (next) => {
-    const { machine, address, schematicId } = next;
-    const ask = around.machineAt(address);
+  const reportedProblems = new Set<string>();
+  const intermediateInstallers = new Set<string>();
+  await someAtATime(changedMachines(machines, previousMachines), async (askedMachine) => {
+    const { machine, address, schematicId } = askedMachine;
+    const talos = context.machineAt(address);
     try {
-      const { found, image, release, way, bootId } = await waitFor(around.clock, {
+      const {
+        found: imageFindings,
+        image,
+        release,
+        way: hopPath,
+        bootId,
+      } = await waitFor(context.clock, {
         what: `an answer of machine ${machine}`,
         limit: ANSWER,
         poll: 1_000,
         look: async () => {
-          const running = await ask.schematic();
-          const ours = [schematicId, ...(before[machine]?.brought ?? [])];
-          const brought = running !== undefined && ours.includes(running) ? running : undefined;
-          const image = await ask.image();
-          const found = checkImage(next, image, running, brought, around.report);
-          found.push(...(await askForSigner(next, ask, image, around)));
-          const release = await ask.version();
-          const way = await wayOf(next, ask, release, around.releases);
-          if (way.findings.length === 0)
-            for (const hop of way.hops) passed.add(installerAt(next.installerImage, hop));
-          found.push(...way.findings, ...checkContract(next, release));
-          found.push(...(await checkContainerd(next, ask)), ...(await checkMultipath(next, ask)));
-          return { done: { found, image, release, way, bootId: await ask.bootId() } };
+          const running = await talos.schematic();
+          const ownSchematics = [schematicId, ...(previousMachines[machine]?.brought ?? [])];
+          const ownSchematic =
+            running !== undefined && ownSchematics.includes(running) ? running : undefined;
+          const image = await talos.image();
+          const foundFindings = checkImage(
+            askedMachine,
+            image,
+            running,
+            ownSchematic,
+            context.report,
+          );
+          foundFindings.push(...(await askForSigner(askedMachine, talos, image, context)));
+          const release = await talos.version();
+          const foundWay = await wayOf(askedMachine, talos, release, context.releases);
+          if (foundWay.findings.length === 0)
+            for (const hop of foundWay.hops)
+              intermediateInstallers.add(installerAt(askedMachine.installerImage, hop));
+          foundFindings.push(...foundWay.findings, ...checkContract(askedMachine, release));
+          foundFindings.push(
+            ...(await checkContainerd(askedMachine, talos)),
+            ...(await checkMultipath(askedMachine, talos)),
+          );
+          return {
+            done: {
+              found: foundFindings,
+              image,
+              release,
+              way: foundWay,
+              bootId: await talos.bootId(),
+            },
+          };
         },
       });
-      findings.push(...found);
-      findings.push(...(await askForRoom(next, image, release, way.hops, around.sizeOf)));
-      bootIds.push([next, bootId]);
+      findings.push(...imageFindings);
+      findings.push(
+        ...(await askForRoom(askedMachine, image, release, hopPath.hops, context.sizeOf)),
+      );
+      bootIds.push([askedMachine, bootId]);
     } catch (error) {
       if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
       const foreign =
         error instanceof CallError
-          ? foreignCredentials(error.message, around.talosconfig)
+          ? foreignCredentials(error.message, context.talosconfig)
           : undefined;
       if (foreign === undefined)
-        around.report(
+        context.report(
           `${machine}: not known what the upgrade would remove from the machine (${lastLine(error)}); the machine's own update checks that again`,
         );
-      else if (!refused.has(foreign.problem))
+      else if (!reportedProblems.has(foreign.problem))
         findings.push({ ...foreign, field: `machines.${machine}: ${foreign.field}` });
-      if (foreign !== undefined) refused.add(foreign.problem);
+      if (foreign !== undefined) reportedProblems.add(foreign.problem);
     }
   });
-  const nodes = await around.nodes;
-  for (const [next, bootId] of bootIds) {
-    const old = oldName(next, bootId, nodes);
-    if (old !== undefined)
-      around.report(
-        `warning: ${next.machine}: the machine is node ${old} now. The update renames the node to ${next.machine} and does not drain ${old}. To move its pods first, stop here and run \`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`. After the update, run \`kubectl delete node ${old}\``,
+  const nodes = await context.nodes;
+  for (const [askedMachine, bootId] of bootIds) {
+    const previousName = oldName(askedMachine, bootId, nodes);
+    if (previousName !== undefined)
+      context.report(
+        `warning: ${askedMachine.machine}: the machine is node ${previousName} now. The update renames the node to ${askedMachine.machine} and does not drain ${previousName}. To move its pods first, stop here and run \`kubectl drain ${previousName} --ignore-daemonsets --delete-emptydir-data\`. After the update, run \`kubectl delete node ${previousName}\``,
       );
   }
   return [
     ...findings,
-    ...(passed.size > 0 ? await around.installers([...passed].sort()) : []),
+    ...(intermediateInstallers.size > 0
+      ? await context.installers([...intermediateInstallers].sort())
+      : []),
     ...bootIds.flatMap(([machine, bootId]) => anotherNode(machine, bootId, nodes)),
   ];
 }
 
 /** Checks that the release that a machine runs can read the configuration that it gets before its upgrade. */
 function checkContract({ machine, contract }: AskedMachine, release: string): FieldFinding[] {
-  const fault = contract === undefined ? undefined : contractFinding(release, contract);
-  return fault === undefined ? [] : [{ field: `machines.${machine}.versionContract`, ...fault }];
+  const finding = contract === undefined ? undefined : contractFinding(release, contract);
+  return finding === undefined
+    ? []
+    : [{ field: `machines.${machine}.versionContract`, ...finding }];
 }
 
 /** Checks an adopted configuration for settings of NVIDIA's runtime, which the next image lacks. */
 async function checkContainerd(
   { machine, configuration, handler }: AskedMachine,
-  ask: Machine,
+  talos: Machine,
 ): Promise<FieldFinding[]> {
   if (handler !== false || configuration !== "adopted") return [];
-  const { active = "" } = await ask.configurations();
-  return handlerLeftovers(active).map((fault) => ({
+  const { active = "" } = await talos.configurations();
+  return handlerLeftovers(active).map((finding) => ({
     field: `machines.${machine}: the machine's configuration`,
-    ...fault,
+    ...finding,
   }));
 }
 
 /** Checks an adopted configuration for settings of multipathd that make the next release's service wait forever. */
 async function checkMultipath(
   { machine, configuration, talosVersion, image }: AskedMachine,
-  ask: Machine,
+  talos: Machine,
 ): Promise<FieldFinding[]> {
   if (configuration !== "adopted" || !refusesMultipath(talosVersion)) return [];
-  const { active = "" } = await ask.configurations();
-  const fault = multipathFinding(active, talosVersion, image?.extensions ?? []);
-  return fault === undefined
+  const { active = "" } = await talos.configurations();
+  const finding = multipathFinding(active, talosVersion, image?.extensions ?? []);
+  return finding === undefined
     ? []
-    : [{ field: `machines.${machine}: the machine's configuration`, ...fault }];
+    : [{ field: `machines.${machine}: the machine's configuration`, ...finding }];
 }
 
 /** Machines whose fields or address changed in the stack. */
 const changedMachines = (
   machines: readonly AskedMachine[],
-  before: PreflightResult["machines"],
+  previousMachines: PreflightResult["machines"],
 ): AskedMachine[] =>
   machines.filter(({ machine, wanted, address }) => {
-    const last = before[machine];
-    return last?.wanted !== wanted || (last.place !== undefined && last.place.at !== address);
+    const previous = previousMachines[machine];
+    return (
+      previous?.wanted !== wanted ||
+      (previous.place !== undefined && previous.place.addressOrUuid !== address)
+    );
   });
 
 /**
@@ -160,12 +194,12 @@ const changedMachines = (
  */
 export async function warnOfCordons(
   machines: readonly AskedMachine[],
-  before: PreflightResult["machines"],
+  previousMachines: PreflightResult["machines"],
   cluster: Pick<Cluster, "node">,
   report: Report,
 ): Promise<void> {
-  const changed = changedMachines(machines, before).filter(
-    ({ machine }) => before[machine] !== undefined,
+  const changed = changedMachines(machines, previousMachines).filter(
+    ({ machine }) => previousMachines[machine] !== undefined,
   );
   await someAtATime(changed, async ({ machine }) => {
     try {

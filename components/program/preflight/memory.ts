@@ -12,9 +12,12 @@ const REMEMBERED = 10;
  * Facts about this update's machines that the next update needs. If the answer would be too long, its histories are
  * shortened. If it is still too long, it has no machines, and the next update asks all of them again.
  */
-export function remembered(task: AllMachines, before: Record<string, Remembered>): PreflightAnswer {
+export function remembered(
+  task: AllMachines,
+  previousMachines: Record<string, Remembered>,
+): PreflightAnswer {
   for (let length = REMEMBERED; length > 0; length--) {
-    const answer = written(task, before, length);
+    const answer = answerWith(task, previousMachines, length);
     if (fitsVariable(JSON.stringify(answer))) return answer;
   }
   return { machines: {}, histories: [] };
@@ -25,26 +28,28 @@ export function remembered(task: AllMachines, before: Record<string, Remembered>
  * failed update a machine may still run its earlier image. Machines of a pool share a history, so each history is
  * written once.
  */
-function written(
+function answerWith(
   { machines, omni }: AllMachines,
-  before: Record<string, Remembered>,
+  previousMachines: Record<string, Remembered>,
   length: number,
 ): PreflightAnswer {
   const places = new Map<string, number>();
   const histories: string[][] = [];
   const placeOf = (history: string[]): number => {
     const text = history.join(" ");
-    const place = places.get(text) ?? histories.push(history) - 1;
-    places.set(text, place);
-    return place;
+    const historyIndex = places.get(text) ?? histories.push(history) - 1;
+    places.set(text, historyIndex);
+    return historyIndex;
   };
-  const driven = machines.map(({ machine, schematicId, wanted, configuration, address }) => {
-    const earlier = (before[machine]?.brought ?? []).filter((id) => id !== schematicId);
-    const brought = placeOf([schematicId, ...earlier].slice(0, length));
+  const talosMachines = machines.map(({ machine, schematicId, wanted, configuration, address }) => {
+    const earlierSchematics = (previousMachines[machine]?.brought ?? []).filter(
+      (id) => id !== schematicId,
+    );
+    const brought = placeOf([schematicId, ...earlierSchematics].slice(0, length));
     return [machine, { wanted, brought, [configuration]: address }] as const;
   });
-  const ofOmni = omni.map(({ machine, uuid }) => [machine, { omni: uuid }] as const);
-  return { machines: Object.fromEntries([...driven, ...ofOmni]), histories };
+  const omniMachines = omni.map(({ machine, uuid }) => [machine, { omni: uuid }] as const);
+  return { machines: Object.fromEntries([...talosMachines, ...omniMachines]), histories };
 }
 
 /**
@@ -52,13 +57,13 @@ function written(
  * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps), so it removes the settings of a
  * leaving machine after a new machine with the same address has received its own.
  *
- * @param before the last update's record of each machine, by node name.
+ * @param previousMachines the last update's record of each machine, by node name.
  */
 export function takenAway(
   { machines, omni }: AllMachines,
-  before: Record<string, Remembered>,
+  previousMachines: Record<string, Remembered>,
 ): FieldFinding[] {
-  const now = [
+  const presentMachines = [
     ...machines.map(({ machine, configuration, address }) => ({
       machine,
       owner: configuration,
@@ -66,32 +71,32 @@ export function takenAway(
     })),
     ...omni.map(({ machine, uuid }) => ({ machine, owner: "omni", at: uuid })),
   ];
-  const stay = new Set(now.map(({ machine }) => machine));
+  const presentNames = new Set(presentMachines.map(({ machine }) => machine));
   // An owned machine that leaves the stack keeps its configuration.
-  const leaving = new Map(
-    Object.entries(before).flatMap(([name, { place }]) =>
-      place === undefined || place.owner === "owned" || stay.has(name)
+  const leavingByPlace = new Map(
+    Object.entries(previousMachines).flatMap(([name, { place }]) =>
+      place === undefined || place.owner === "owned" || presentNames.has(name)
         ? []
-        : [[place.at, name] as const],
+        : [[place.addressOrUuid, name] as const],
     ),
   );
-  return now.flatMap(({ machine, owner, at }) => {
-    const leaves = leaving.get(at);
-    const was = before[machine]?.place?.owner;
-    const fault = was === undefined ? undefined : handOverFinding(was, owner);
+  return presentMachines.flatMap(({ machine, owner, at }) => {
+    const leavingName = leavingByPlace.get(at);
+    const previousOwner = previousMachines[machine]?.place?.owner;
+    const finding = previousOwner === undefined ? undefined : handOverFinding(previousOwner, owner);
     const field = `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`;
     return [
-      ...(leaves === undefined
+      ...(leavingName === undefined
         ? []
         : [
             {
               field,
-              problem: `${at} belongs to the machine ${leaves}, which this update removes from the stack`,
-              why: `Pulumi removes ${leaves} last, and would remove the settings that ${machine} has just written into the configuration`,
-              remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
+              problem: `${at} belongs to the machine ${leavingName}, which this update removes from the stack`,
+              why: `Pulumi removes ${leavingName} last, and would remove the settings that ${machine} has just written into the configuration`,
+              remedy: `keep the name ${leavingName}, or remove ${leavingName} in one update and add ${machine} in the next`,
             },
           ]),
-      ...(fault ? [{ field: `machines.${machine}.configuration`, ...fault }] : []),
+      ...(finding ? [{ field: `machines.${machine}.configuration`, ...finding }] : []),
     ];
   });
 }

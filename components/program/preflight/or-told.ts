@@ -3,24 +3,24 @@ import { CallError, type FieldFinding, lastLine } from "../../clients/failure";
 import type { Report } from "../progress";
 
 /** Findings of a question; empty if the question failed, which is reported. */
-export const orTold = (
-  found: Promise<FieldFinding[]>,
+export const findingsOrReport = (
+  findings: Promise<FieldFinding[]>,
   report: Report,
-  failed: (why: string) => string,
-): Promise<FieldFinding[]> => answerOr([], found, report, failed);
+  textOfFailure: (why: string) => string,
+): Promise<FieldFinding[]> => answerOrReport([], findings, report, textOfFailure);
 
 /**
  * An answer, or a default if the question failed. The failure is only reported: a failed call proves nothing about its
  * subject.
  */
-export const answerOr = <T>(
-  instead: T,
+export const answerOrReport = <T>(
+  fallback: T,
   answer: Promise<T>,
   report: Report,
-  failed: (why: string) => string,
+  textOfFailure: (why: string) => string,
 ): Promise<T> =>
   answer.catch((error: unknown) => {
     if (!(error instanceof CallError || error instanceof LimitReached)) throw error;
-    report(failed(lastLine(error)));
-    return instead;
+    report(textOfFailure(lastLine(error)));
+    return fallback;
   });

@@ -25,12 +25,12 @@ export async function foreignOffers(
     );
     return [];
   }
-  const found: FieldFinding[] = [];
-  for (const offer of offers.filter((one) => isForeign(one, installs, withoutPlugin))) {
+  const findings: FieldFinding[] = [];
+  for (const offer of offers.filter((candidate) => isForeign(candidate, installs, withoutPlugin))) {
     const owner = await cluster.annotationOf(offer.namespace, mark.annotation);
-    if (owner?.startsWith(mark.ours) !== true) found.push(problemOf(offer, installs));
+    if (owner?.startsWith(mark.ours) !== true) findings.push(problemOf(offer, installs));
   }
-  return found;
+  return findings;
 }
 
 type Installs = NonNullable<PreflightTask["installs"]>;

@@ -17,7 +17,7 @@ import type { Places, Web } from "./web";
 import { releasesOf } from "./listed-releases";
 import { foreignOffers } from "./others";
 import { askForRelease } from "./kubernetes-release";
-import { answerOr, orTold } from "./or-told";
+import { answerOrReport, findingsOrReport } from "./or-told";
 import { defined } from "../../recipe/mapping";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
@@ -70,52 +70,53 @@ export interface Surroundings {
  */
 export async function preflight(
   task: PreflightTask,
-  around: Surroundings,
+  context: Surroundings,
   previous: PreflightResult | undefined,
 ): Promise<PreflightAnswer> {
-  const { web, places, report } = around;
-  const before = previous?.machines ?? {};
+  const { web, places, report } = context;
+  const previousMachines = previous?.machines ?? {};
   report(
     "checks what the update needs after the first reboot: chart, images, Kubernetes, credentials, and what machines would lose",
   );
-  const inForce = (credential: string): boolean =>
-    !around.expired.some(({ field }) => field === credential);
-  const machines = inForce("talosconfig") ? task.machines : [];
-  const kubernetes = inForce("kubeconfig")
-    ? askKubernetes({ ...task, machines }, around, previous)
+  const isValid = (credential: string): boolean =>
+    !context.expired.some(({ field }) => field === credential);
+  const machines = isValid("talosconfig") ? task.machines : [];
+  const kubernetes = isValid("kubeconfig")
+    ? askKubernetes({ ...task, machines }, context, previous)
     : noAnswer;
   const nodes = kubernetes.then(
     (answer) => answer.nodes ?? [],
     () => [], // `found` has the error
   );
-  const found = await Promise.all([
-    Promise.resolve(around.expired),
-    Promise.resolve(takenAway(task, before)),
+  const allFindings = await Promise.all([
+    Promise.resolve(context.expired),
+    Promise.resolve(takenAway(task, previousMachines)),
     askForChart(task, web, places, report),
     askForInstallers(task.installers, web, places, report),
     kubernetes.then(({ findings }) => findings),
-    askMachines(machines, before, {
-      ...around,
+    askMachines(machines, previousMachines, {
+      ...context,
       nodes,
       releases: releasesOf(web, places, report),
       installers: (images) => askForInstallers(images, web, places, report),
       sizeOf: sizesOf(web, places),
     }),
     ...task.omni.map((machine) =>
-      orTold(
-        checkForOmni(machine, around.omni),
+      findingsOrReport(
+        checkForOmni(machine, context.omni),
         report,
         (why) =>
           `${machine.machine}: Omni did not answer (${why}); the machine's own update asks again`,
       ),
     ),
   ]);
-  const findings = found.flat();
+  const findings = allFindings.flat();
   if (findings.length > 0) throw new Failure(...findings);
   const { together, release } = await kubernetes;
-  const { cluster } = around;
-  if (cluster && (await nodes).length > 0) await warnOfCordons(machines, before, cluster, report);
-  return { ...remembered(task, before), ...defined({ together, release }) };
+  const { cluster } = context;
+  if (cluster && (await nodes).length > 0)
+    await warnOfCordons(machines, previousMachines, cluster, report);
+  return { ...remembered(task, previousMachines), ...defined({ together, release }) };
 }
 
 /** Result of the questions to Kubernetes. */
@@ -133,10 +134,10 @@ const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
 async function askKubernetes(
   task: PreflightTask,
-  around: Surroundings,
+  context: Surroundings,
   previous: Pick<PreflightResult, "together" | "release"> | undefined,
 ): Promise<KubernetesAnswer> {
-  const { cluster, clock, report } = around;
+  const { cluster, clock, report } = context;
   if (cluster === undefined) return noAnswer;
   const limit = parseDuration(task.limit);
   let nodes: AskedNode[];
@@ -171,20 +172,20 @@ async function askKubernetes(
   }
   await warnOfClass(task, cluster, report);
   await warnOfOperatorsClass(task, cluster, report);
-  const unknown = (why: string): string =>
+  const unknownText = (why: string): string =>
     `not known whether the update would replace volumes (${why})`;
   const step = task.release?.wanted === previous?.release ? undefined : task.release;
   const objects = [
     ...(step === undefined
       ? []
-      : await orTold(
+      : await findingsOrReport(
           askForRelease(step, nodes, cluster, report),
           report,
           (why) => `not known what Kubernetes ${step.version} changes in the cluster (${why})`,
         )),
     ...(await foreignNamespaces(task, cluster, report)),
-    ...(await orTold(lostVolumes(task, cluster), report, unknown)),
-    ...(await orTold(
+    ...(await findingsOrReport(lostVolumes(task, cluster), report, unknownText)),
+    ...(await findingsOrReport(
       waitFor(clock, {
         what: "the GPU providers in the cluster",
         limit,
@@ -196,37 +197,38 @@ async function askKubernetes(
     )),
   ];
   // The last run has already compared these credentials with the machines.
-  const pair = shortHash(
-    JSON.stringify([cluster.server, cluster.authority, around.talosconfig]),
+  const credentialsHash = shortHash(
+    JSON.stringify([cluster.server, cluster.authority, context.talosconfig]),
     16,
   );
   const release = task.release?.wanted;
-  if (pair === previous?.together) return { findings: objects, together: pair, release, nodes };
-  const { verdict, findings } = await foreignKubeconfig(task, nodes, around);
+  if (credentialsHash === previous?.together)
+    return { findings: objects, together: credentialsHash, release, nodes };
+  const { verdict, findings } = await foreignKubeconfig(task, nodes, context);
   return {
     findings: [...objects, ...findings],
     release,
     nodes,
-    ...(verdict === "yes" ? { together: pair } : {}),
+    ...(verdict === "yes" ? { together: credentialsHash } : {}),
   };
 }
 
 function unreachable(
   { drain }: PreflightTask,
   { server }: AskedCluster,
-  within: string,
+  limitText: string,
   report: Report,
 ): FieldFinding[] {
   if (!drain) {
     report(
-      `Kubernetes at ${server}: no answer within ${within}; the update drains no machine, so it goes on`,
+      `Kubernetes at ${server}: no answer within ${limitText}; the update drains no machine, so it goes on`,
     );
     return [];
   }
   return [
     {
       field: "kubeconfig",
-      problem: `the Kubernetes API at ${server} did not answer within ${within}`,
+      problem: `the Kubernetes API at ${server} did not answer within ${limitText}`,
       why: "machines could not be drained, and nothing could be installed after their reboot, so the update stopped before it changed anything",
       remedy:
         "check the URL, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), then run again. To reboot machines without a drain, set upgrade.drain: false",
@@ -245,14 +247,14 @@ async function warnOfClass(
 ): Promise<void> {
   if (classGone === undefined) return;
   const { name, but } = classGone;
-  const unknown = (why: string): string =>
+  const unknownText = (why: string): string =>
     `not known whether other users' pods use RuntimeClass ${name} (${why})`;
-  const pods = await answerOr([], cluster.podsOfClass(name), report, unknown);
-  const others = pods.filter((pod) => !pod.startsWith(`${but}/`));
-  const more = others.length > 5 ? ` and ${others.length - 5} more` : "";
-  if (others.length > 0)
+  const pods = await answerOrReport([], cluster.podsOfClass(name), report, unknownText);
+  const otherPods = pods.filter((pod) => !pod.startsWith(`${but}/`));
+  const moreText = otherPods.length > 5 ? ` and ${otherPods.length - 5} more` : "";
+  if (otherPods.length > 0)
     report(
-      `warning: no machine will have a handler for RuntimeClass ${name}, which these pods use: ${others.slice(0, 5).join(", ")}${more}; remove runtimeClassName from their manifests, or they will not restart`,
+      `warning: no machine will have a handler for RuntimeClass ${name}, which these pods use: ${otherPods.slice(0, 5).join(", ")}${moreText}; remove runtimeClassName from their manifests, or they will not restart`,
     );
 }
 
@@ -266,10 +268,15 @@ async function warnOfOperatorsClass(
   report: Report,
 ): Promise<void> {
   if (installs?.field !== "gpuOperator") return;
-  const unknown = (why: string): string =>
+  const unknownText = (why: string): string =>
     `not known whether RuntimeClass nvidia already exists (${why})`;
-  const found = await answerOr(undefined, cluster.runtimeClass("nvidia"), report, unknown);
-  if (found !== undefined && found.policy === undefined)
+  const runtimeClass = await answerOrReport(
+    undefined,
+    cluster.runtimeClass("nvidia"),
+    report,
+    unknownText,
+  );
+  if (runtimeClass !== undefined && runtimeClass.policy === undefined)
     report(
       "warning: RuntimeClass nvidia already exists: the operator takes it over, and deletes it when the operator is uninstalled; other users of the class must then create it again",
     );
@@ -284,39 +291,39 @@ async function foreignNamespaces(
   cluster: AskedCluster,
   report: Report,
 ): Promise<FieldFinding[]> {
-  const found: FieldFinding[] = [];
+  const findings: FieldFinding[] = [];
   for (const name of task.namespaces) {
-    const unknown = (why: string): string =>
+    const unknownText = (why: string): string =>
       `not known whether another stack made Namespace ${name} (${why})`;
-    const owner = await answerOr(
+    const owner = await answerOrReport(
       undefined,
       cluster.annotationOf(name, task.mark.annotation),
       report,
-      unknown,
+      unknownText,
     );
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
-    found.push({
+    findings.push({
       field: "kubeconfig",
       problem: `Namespace ${name} was made by ${owner.split(" ")[0]!}`,
       why: "two stacks would change and delete the same objects, and the update would fail only after the reboots",
       remedy: "give one of the stacks another namespace, or destroy the other stack first",
     });
   }
-  return found;
+  return findings;
 }
 
 async function foreignKubeconfig(
   task: PreflightTask,
   nodes: AskedNode[],
-  around: Surroundings,
+  context: Surroundings,
 ): Promise<{ verdict: ReturnType<typeof ofOneCluster>; findings: FieldFinding[] }> {
-  const { cluster, machineAt, report } = around;
-  const seen = await Promise.all(
+  const { cluster, machineAt, report } = context;
+  const machineSides = await Promise.all(
     task.machines.slice(0, WITNESSES).map(async ({ machine, address }): Promise<MachineSide[]> => {
       try {
-        const ask = machineAt(address);
-        const bootId = (await ask.bootId()).trim();
-        const { active } = await ask.configurations();
+        const talos = machineAt(address);
+        const bootId = (await talos.bootId()).trim();
+        const { active } = await talos.configurations();
         return [{ machine, address, bootId, configuration: active }];
       } catch (error) {
         if (!(error instanceof CallError)) throw error;
@@ -324,17 +331,17 @@ async function foreignKubeconfig(
       }
     }),
   );
-  const machines = seen.flat();
+  const machines = machineSides.flat();
   const verdict = ofOneCluster(machines, { authority: cluster!.authority, nodes });
   if (verdict === "unknown" && machines.length > 0)
     report("not known whether talosconfig and kubeconfig belong to one cluster");
   if (verdict !== "no") return { verdict, findings: [] };
   const someNodes = nodes.map(({ name }) => name).slice(0, 5);
-  const ours = machines.map(({ machine, address }) => `${machine} (${address})`);
+  const machineTexts = machines.map(({ machine, address }) => `${machine} (${address})`);
   const findings = [
     {
       field: "kubeconfig",
-      problem: `belongs to another cluster than the talosconfig. ${cluster!.server} has another certificate authority, and none of its nodes (${someNodes.join(", ")}) is a machine of the stack: ${ours.join(", ")}`,
+      problem: `belongs to another cluster than the talosconfig. ${cluster!.server} has another certificate authority, and none of its nodes (${someNodes.join(", ")}) is a machine of the stack: ${machineTexts.join(", ")}`,
       why: "machines would reboot without a drain, and the update would install their GPU provider in another cluster",
       remedy:
         "fetch the machines' kubeconfig with `talosctl kubeconfig`, or use the talosconfig of the other cluster",

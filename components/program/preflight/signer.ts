@@ -5,7 +5,7 @@ import type { RunningImage } from "../../recipe/machine/losses";
 import { isSigned } from "../../recipe/machine/secure-boot";
 import type { Report } from "../progress";
 import { imageParts, namesSchematic } from "./image-parts";
-import { answerOr } from "./or-told";
+import { answerOrReport } from "./or-told";
 import type { AskedMachine } from "./task";
 import { type Places, type Web, wordsOf } from "./web";
 
@@ -28,7 +28,7 @@ export async function askForSigner(
   const parts = imageParts(installerImage);
   if (isSigned(installerImage, ownImage) !== true || parts === undefined) return [];
   if (secureBoot !== true || !namesSchematic(parts.name)) return [];
-  const unknown = (why: string): string =>
+  const unknownText = (why: string): string =>
     `${name}: not known whether its firmware has the key of ${parts.host} (${why})`;
   // Served by the Factory (siderolabs/image-factory v1.2.0, internal/frontend/http/secureboot.go).
   const url = `${places.registry(parts.host)}/secureboot/signing-cert.pem`;
@@ -36,14 +36,14 @@ export async function askForSigner(
   const certificate =
     "status" in answer && answer.status === 200 ? certificateIn(answer.body) : undefined;
   if (certificate === undefined) {
-    report(unknown(`its certificate: ${wordsOf(answer)}`));
+    report(unknownText(`its certificate: ${wordsOf(answer)}`));
     return [];
   }
-  const read = machine.read(db).then((text) => {
-    if (text === undefined) report(unknown("the firmware does not show its keys"));
+  const signatureDatabase = machine.read(db).then((text) => {
+    if (text === undefined) report(unknownText("the firmware does not show its keys"));
     return text;
   });
-  const keys = await answerOr(undefined, read, report, unknown);
+  const keys = await answerOrReport(undefined, signatureDatabase, report, unknownText);
   if (keys === undefined || hasCertificate(keys, certificate)) return [];
   return [
     {

@@ -33,10 +33,10 @@ export async function askForChart(
   ];
 
   const index = await web.get(`${base}/index.yaml`);
-  const silent = silence(index);
-  if (silent !== undefined)
+  const silenceText = silence(index);
+  if (silenceText !== undefined)
     return finding(
-      `the chart repository ${repository} cannot be reached: ${silent}`,
+      `the chart repository ${repository} cannot be reached: ${silenceText}`,
       "run again once it is reachable",
     );
   if (!("status" in index) || index.status !== 200) {
@@ -48,9 +48,9 @@ export async function askForChart(
     report(`chart ${name} ${version}: the index of ${repository} cannot be read`);
     return [];
   }
-  const release = releases.find((one) => isSame(one.version, version));
+  const release = releases.find((candidate) => isSame(candidate.version, version));
   if (release === undefined) {
-    const newest = releases.slice(0, 3).map((one) => one.version);
+    const newest = releases.slice(0, 3).map((candidate) => candidate.version);
     return finding(
       `${repository} has no chart ${name} ${version}${newest.length === 0 ? "" : ` (it has ${newest.join(", ")} and others)`}`,
       `set ${field}.version to a release in the repository`,
@@ -58,10 +58,10 @@ export async function askForChart(
   }
   const archive = release.urls?.[0];
   if (archive === undefined) return [];
-  const there = await web.get(new URL(archive, `${base}/`).href, { method: "HEAD" });
-  if ("status" in there && (there.status === 404 || there.status === 410))
+  const archiveAnswer = await web.get(new URL(archive, `${base}/`).href, { method: "HEAD" });
+  if ("status" in archiveAnswer && (archiveAnswer.status === 404 || archiveAnswer.status === 410))
     return finding(
-      `${repository} lists chart ${name} ${version}, but lacks its archive (${there.status})`,
+      `${repository} lists chart ${name} ${version}, but lacks its archive (${archiveAnswer.status})`,
       "run again once the repository has the archive",
     );
   report(`chart ${name} ${version}: found`);
@@ -95,16 +95,19 @@ function chartReleases(index: string, chart: string): Release[] | undefined {
 function entryIn(index: string, chart: string): string | undefined {
   const lines = index.split("\n");
   const entries = lines.findIndex((line) => /^entries:\s*$/.test(line));
-  const begin = lines.findIndex((line, at) => at > entries && line.trimEnd() === `  ${chart}:`);
+  const begin = lines.findIndex(
+    (line, lineNumber) => lineNumber > entries && line.trimEnd() === `  ${chart}:`,
+  );
   if (entries < 0 || begin < 0) return undefined;
-  const end = lines.findIndex((line, at) => at > begin && /^ {0,2}[^\s-]/.test(line));
+  const end = lines.findIndex(
+    (line, lineNumber) => lineNumber > begin && /^ {0,2}[^\s-]/.test(line),
+  );
   return ["entries:", ...lines.slice(begin, end < 0 ? undefined : end)].join("\n");
 }
 
 /** Whether two versions are the same release for Helm, such as `v25.10.1` and `25.10.1`. */
-const isSame = (one: string, other: string): boolean =>
-  one === other ||
-  (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
+const isSame = (a: string, b: string): boolean =>
+  a === b || (semver.valid(a) !== null && semver.valid(b) !== null && semver.eq(a, b));
 
 /**
  * Milliseconds for a Factory to build an image: the first request for it waits until it is built (image-factory,
@@ -144,7 +147,7 @@ export async function askForInstallers(
   places: Places,
   report: Report,
 ): Promise<FieldFinding[]> {
-  const asked = images.map(async (image): Promise<FieldFinding[]> => {
+  const requests = images.map(async (image): Promise<FieldFinding[]> => {
     const parts = imageParts(image);
     if (parts === undefined) return [];
     const url = manifestUrl(parts, places);
@@ -166,11 +169,11 @@ export async function askForInstallers(
         },
       ];
     }
-    const there = "status" in answer && answer.status < 400;
+    const exists = "status" in answer && answer.status < 400;
     report(
-      `image ${image}: ${there ? "found" : `not known whether it exists (${wordsOf(answer)})`}`,
+      `image ${image}: ${exists ? "found" : `not known whether it exists (${wordsOf(answer)})`}`,
     );
     return [];
   });
-  return (await Promise.all(asked)).flat();
+  return (await Promise.all(requests)).flat();
 }

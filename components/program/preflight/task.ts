@@ -132,9 +132,9 @@ export const preflightResult = z
       Object.entries(machines).map(
         ([name, { wanted, brought = -1, ...places }]): [string, Remembered] => {
           const owner = (["owned", "adopted", "omni"] as const).find(
-            (one) => places[one] !== undefined,
+            (candidate) => places[candidate] !== undefined,
           );
-          const place = owner && { owner, at: places[owner]! };
+          const place = owner && { owner, addressOrUuid: places[owner]! };
           return [name, { wanted, brought: histories[brought] ?? [], place }];
         },
       ),
@@ -154,5 +154,5 @@ export interface Remembered {
   /** Schematics that the stack has installed on it, the newest first. */
   brought: string[];
   /** Owner of its configuration, with its address or Omni's UUID; undefined if the answer lacks them. */
-  place: { owner: "owned" | "adopted" | "omni"; at: string } | undefined;
+  place: { owner: "owned" | "adopted" | "omni"; addressOrUuid: string } | undefined;
 }

@@ -20,19 +20,19 @@ export async function lostVolumes(
     const claim = claims.find(({ owner }) => owner.startsWith(`${volume.owner} `));
     if (claim === undefined) return [];
     if (claim.namespace !== volume.namespace) return [moved(volume, claim)];
-    return claim.givenClass === volume.storageClass ? [] : [another(volume, claim)];
+    return claim.givenClass === volume.storageClass ? [] : [otherClassFinding(volume, claim)];
   });
 }
 
-function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
-  const [is, was] = [
+function otherClassFinding(volume: Volume, { givenClass, storageClass }: BoundClaim) {
+  const [statedClass, existingClass] = [
     volume.storageClass ?? "not set",
     givenClass ?? `the cluster's default, ${storageClass}`,
   ];
   const remedy = givenClass === undefined ? "remove storageClass" : `write ${givenClass}`;
   return {
     field: `${volume.field}.storageClass`,
-    problem: `is ${is}, but claim ${volume.namespace}/${volume.name} was created with ${was}`,
+    problem: `is ${statedClass}, but claim ${volume.namespace}/${volume.name} was created with ${existingClass}`,
     why: "Kubernetes cannot change the class of a claim, so Pulumi would delete the claim with its data and create an empty one",
     remedy: `${remedy}. ${ifDataMayGo}`,
   };

@@ -38,17 +38,17 @@ export class BootGuard {
   ) {}
 
   /** Why the current boot does not end; undefined if it goes on, or if no boot is in progress. */
-  async paused(): Promise<string | undefined> {
-    if (!(await this.boots())) return undefined;
-    return (await this.erring()) ?? (await this.withoutModules());
+  async pauseReason(): Promise<string | undefined> {
+    if (!(await this.isBooting())) return undefined;
+    return (await this.bootErrorText()) ?? (await this.missingModulesText());
   }
 
-  private async boots(): Promise<boolean> {
+  private async isBooting(): Promise<boolean> {
     return (await this.machine.status()).stage === "booting";
   }
 
   /** Talos' message about a paused boot. */
-  private async erring(): Promise<string | undefined> {
+  private async bootErrorText(): Promise<string | undefined> {
     const errors = await this.machine.bootErrors();
     return errors.length === 0 ? undefined : `its boot does not go on: ${errors.join("; ")}`;
   }
@@ -57,7 +57,7 @@ export class BootGuard {
    * Message about an image whose NVIDIA services wait for a driver that no kernel module in the configuration loads:
    * Talos waits 70 minutes for them, and then reboots (talos#14373).
    */
-  private async withoutModules(): Promise<string | undefined> {
+  private async missingModulesText(): Promise<string | undefined> {
     if (this.options.modulesMayCome) return undefined;
     const waiting = Object.entries(await this.machine.services())
       .filter(([name, state]) => isNvidiaService(name) && state === "Waiting")
@@ -72,22 +72,22 @@ export class BootGuard {
   /**
    * Checks, during a wait, whether the boot goes on.
    *
-   * @param left Milliseconds until the wait ends; default: no limit.
+   * @param remainingTime Milliseconds until the wait ends; default: no limit.
    * @returns why it does not go on; undefined when it does.
    * @throws Failure if waiting longer cannot help.
    */
-  async look(left = Infinity): Promise<string | undefined> {
-    if (!(await this.boots())) return undefined;
-    const problem = await this.erring();
+  async look(remainingTime = Infinity): Promise<string | undefined> {
+    if (!(await this.isBooting())) return undefined;
+    const problem = await this.bootErrorText();
     if (problem === undefined) {
-      const driverless = await this.withoutModules();
-      if (driverless !== undefined) throw await this.failure(driverless);
+      const missingModules = await this.missingModulesText();
+      if (missingModules !== undefined) throw await this.failure(missingModules);
       return undefined;
     }
     const bootId = await this.machine.bootId();
-    const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
+    const isSecondPause = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
     this.problem = problem;
-    if (again || pauseOf(problem) > left) throw await this.failure(problem);
+    if (isSecondPause || pauseOf(problem) > remainingTime) throw await this.failure(problem);
     if (this.pausedBoot === undefined)
       this.options.report(`${problem}; ${await this.remedy(problem)}`);
     this.pausedBoot = bootId;
@@ -111,12 +111,12 @@ export class BootGuard {
    * that ends Talos' wait for services does not (seen on Talos v1.13.0).
    */
   private async remedy(problem: string): Promise<string> {
-    const takesBack =
+    const revertsOnReboot =
       !problem.includes(kubeletFails) && (await this.machine.isUnconfirmed().catch(() => false));
-    const then = takesBack
+    const nextStep = revertsOnReboot
       ? "That reboot also rolls back to the previous image, because Talos has not confirmed the upgrade. Then run again, which upgrades the machine with one more reboot"
       : "Then run again";
-    return `${this.options.remedy}. ${then}`;
+    return `${this.options.remedy}. ${nextStep}`;
   }
 }
 

@@ -29,5 +29,5 @@ export async function driverProblems(
 }
 
 /** Whether a driver has the wanted version, or belongs to the wanted branch if only the branch is known. */
-const isDriver = (driver: string, wanted: string): boolean =>
-  driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));
+const isDriver = (driver: string, planned: string): boolean =>
+  driver === planned || (/^\d+$/.test(planned) && driver.startsWith(`${planned}.`));

@@ -2,7 +2,7 @@ import {
   losses,
   type NextImage,
   type RunningImage,
-  unheardArgs,
+  unansweredArgs,
 } from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
 import { unbootable, unknownKeys } from "../../recipe/machine/secure-boot";
@@ -37,7 +37,7 @@ export function checkImage(
     report(`warning: ${task.machine}: ${line}`);
   if (ownImage) return unbootable(task.machine, image, installerImage, ownImage);
   const { extensions, kernelArgs, overlay } = task.image;
-  const takenOver = running === undefined || running !== brought;
+  const isForeignImage = running === undefined || running !== brought;
   const next: NextImage = {
     extensions,
     kernelArgs,
@@ -47,9 +47,9 @@ export function checkImage(
     unnamedDriver: task.unnamedDriver,
   };
   return [
-    ...(takenOver
+    ...(isForeignImage
       ? losses(task.machine, image, next, task.drop)
       : unbootable(task.machine, image, installerImage)),
-    ...unheardArgs(task.machine, image, next),
+    ...unansweredArgs(task.machine, image, next),
   ];
 }

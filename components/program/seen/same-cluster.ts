@@ -33,10 +33,14 @@ export function ofOneCluster(
   if (machines.some(isNode)) return "yes";
   const authorities = machines
     .map(({ configuration }) => authoritiesOf(configuration))
-    .filter((all) => all.length > 0);
+    .filter((certificates) => certificates.length > 0);
   if (authorities.length === 0 || authority === undefined || nodes.length === 0) return "unknown";
-  const theirs = certificatesOf(authority);
-  return authorities.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
+  const kubeconfigCertificates = certificatesOf(authority);
+  return authorities.some((machineCertificates) =>
+    machineCertificates.some((certificate) => kubeconfigCertificates.includes(certificate)),
+  )
+    ? "yes"
+    : "no";
 }
 
 /** The fields of a machine that identify its node. */
@@ -49,18 +53,18 @@ type NamedMachine = Pick<UpgradeTask, "machine" | "address" | "configuration">;
  * is accepted.
  */
 export function anotherNode(
-  asked: NamedMachine,
+  namedMachine: NamedMachine,
   bootId: string,
   nodes: readonly AskedNode[],
 ): FieldFinding[] {
-  const { machine, address } = asked;
-  const other = otherName(machine, bootId, nodes);
-  if (other === undefined || oldName(asked, bootId, nodes) !== undefined) return [];
+  const { machine, address } = namedMachine;
+  const otherNode = otherName(machine, bootId, nodes);
+  if (otherNode === undefined || oldName(namedMachine, bootId, nodes) !== undefined) return [];
   return [
     {
       field: `machines.${machine}.address`,
-      problem: `the machine at ${address} is node ${other}`,
-      why: `the update would drain node ${machine} and reboot node ${other}, with its pods on it`,
+      problem: `the machine at ${address} is node ${otherNode}`,
+      why: `the update would drain node ${machine} and reboot node ${otherNode}, with its pods on it`,
       remedy: `compare the stack with \`kubectl get nodes -o wide\`: correct the machine's name or its address`,
     },
   ];
@@ -89,9 +93,13 @@ function otherName(
   bootId: string,
   nodes: readonly AskedNode[],
 ): string | undefined {
-  const same = nodes.filter((node) => node.bootId !== "" && node.bootId === bootId.trim());
+  const nodesWithBootId = nodes.filter(
+    (node) => node.bootId !== "" && node.bootId === bootId.trim(),
+  );
   // A renamed node leaves its old Node object behind, with the same boot ID.
-  return same.some(({ name }) => name === machine) ? undefined : same[0]?.name;
+  return nodesWithBootId.some(({ name }) => name === machine)
+    ? undefined
+    : nodesWithBootId[0]?.name;
 }
 
 /**

@@ -19,5 +19,5 @@ export async function criProblem(machine: Machine): Promise<string | undefined> 
  *
  * @param active the active configuration.
  */
-export const isolationWaits = async (machine: Machine, active: string): Promise<boolean> =>
+export const waitsForSandboxd = async (machine: Machine, active: string): Promise<boolean> =>
   isolatesWorkload(active) && (await machine.service("sandboxd")) === undefined;

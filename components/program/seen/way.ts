@@ -29,7 +29,7 @@ export async function wayOf(
   releases: Releases,
 ): Promise<MachineWay> {
   const isFar = minorsBetween(running, talosVersion) > 1;
-  const { hops, fault } = wayBetween(
+  const { hops, fault: finding } = wayBetween(
     running,
     talosVersion,
     isFar
@@ -37,22 +37,22 @@ export async function wayOf(
           extensions: image.extensions,
           ownImage,
           listed: ownImage ? undefined : await releases(installerImage),
-          ...(await seenOf(machine)),
+          ...(await hopFactsOf(machine)),
         }
       : {},
   );
-  return { hops, findings: wayFindings({ machine: name }, fault) };
+  return { hops, findings: wayFindings({ machine: name }, finding) };
 }
 
 /** The obstacle on the way, as a finding about the machine's release. */
 export const wayFindings = (
   { machine }: Pick<UpgradeTask, "machine">,
-  fault: FindingText | undefined,
+  finding: FindingText | undefined,
 ): FieldFinding[] =>
-  fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
+  finding === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...finding }];
 
 /** Facts from the machine itself. The configuration that waits for the next boot applies to all hops. */
-async function seenOf(machine: Machine) {
+async function hopFactsOf(machine: Machine) {
   const { active = "", persistent = active } = await machine.configurations();
   const { etcd } = await machine.services();
   return {

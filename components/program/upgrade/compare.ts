@@ -5,7 +5,7 @@ import { capabilitiesOf } from "../../recipe/facts/talos-release";
 import { installImage, isStaged } from "../../clients/talos/configuration-text";
 import { waitingImageOf } from "../../clients/talos/console";
 import type { Machine } from "../../clients/talos/talos-machine";
-import { criProblem, isolationWaits } from "../seen/sandbox";
+import { criProblem, waitsForSandboxd } from "../seen/sandbox";
 import type { UpgradeTask } from "../task";
 import { reach } from "./reach";
 import { patiently, type Run } from "./run";
@@ -45,7 +45,7 @@ export function observe(run: Run): Promise<Observed> {
       stagedParts: staged
         ? changedParts(configurations.active ?? "", configurations.persistent ?? "")
         : [],
-      isolationWaits: await isolationWaits(machine, configurations.active ?? ""),
+      isolationWaits: await waitsForSandboxd(machine, configurations.active ?? ""),
     };
   });
 }
@@ -101,11 +101,11 @@ export interface Compared {
  */
 export async function compare(run: Run, paused: string | undefined): Promise<Compared> {
   const { task, machine, guard, report } = run;
-  const wanted = `wanted ${task.talosVersion}, ${task.ownImage ? task.installerImage : `schematic ${task.schematicId.slice(0, 12)}`}`;
-  const before = await run.phases.run("compare", wanted, () => observe(run));
+  const plannedText = `wanted ${task.talosVersion}, ${task.ownImage ? task.installerImage : `schematic ${task.schematicId.slice(0, 12)}`}`;
+  const before = await run.phases.run("compare", plannedText, () => observe(run));
   if (paused !== undefined) {
     if (!before.staged) {
-      if ((await patiently(run, () => guard.paused())) !== undefined)
+      if ((await patiently(run, () => guard.pauseReason())) !== undefined)
         throw await guard.failure(paused);
       // The machine has rebooted by itself meanwhile, into a corrected configuration.
       return compare(run, await reach(run, true));
@@ -120,15 +120,23 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
     configuration: before.staged,
     boot: before.stagedParts.some((part) => waitsForBoot(part, before.talosVersion, gpu)),
   };
-  const planned = updateEffectOf(differences);
+  const plannedEffect = updateEffectOf(differences);
   const effect =
-    planned === "reboot" || !(await waitsForSandbox(run, before, planned)) ? planned : "reboot";
+    plannedEffect === "reboot" || !(await waitsForSandbox(run, before, plannedEffect))
+      ? plannedEffect
+      : "reboot";
   const waiting = await patiently(run, () => waitingImage(machine, before.talosVersion));
   if (effect === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
     report(
       `warning: ${task.machine}: the next boot starts a different image, which is already installed: ${waiting}`,
     );
-  return { before, effect, differs: planned !== "none", paused: paused !== undefined, waiting };
+  return {
+    before,
+    effect,
+    differs: plannedEffect !== "none",
+    paused: paused !== undefined,
+    waiting,
+  };
 }
 
 /**
@@ -139,19 +147,21 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
 async function waitsForSandbox(
   run: Run,
   before: Observed,
-  planned: UpdateEffect,
+  plannedEffect: UpdateEffect,
 ): Promise<boolean> {
   const { task, machine, report } = run;
   if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));
-  const what =
+  const problemText =
     "containerd cannot restart before the next boot, which activates the machine's SecurityProfileConfig";
-  if (planned === "none" && problem === undefined) {
+  if (plannedEffect === "none" && problem === undefined) {
     report(
-      `warning: ${task.machine}: ${what}: reboot the machine before you change its configuration`,
+      `warning: ${task.machine}: ${problemText}: reboot the machine before you change its configuration`,
     );
     return false;
   }
-  report(`compare: ${problem === undefined ? "" : `${problem}; `}${what}, so the machine reboots`);
+  report(
+    `compare: ${problem === undefined ? "" : `${problem}; `}${problemText}, so the machine reboots`,
+  );
   return true;
 }

@@ -16,9 +16,9 @@ import type { Run } from "./run";
  */
 export async function checkControlPlanes(run: Run, paused: boolean): Promise<FieldFinding[]> {
   if (run.task.role !== "controlplane") return [];
-  const down = paused && (await run.machine.services())["etcd"] !== "Running";
-  const own = down ? [] : await checkMembers(run);
-  return [...own, ...(await checkOthers(run))];
+  const isEtcdDown = paused && (await run.machine.services())["etcd"] !== "Running";
+  const memberFindings = isEtcdDown ? [] : await checkMembers(run);
+  return [...memberFindings, ...(await checkOthers(run))];
 }
 
 /** Checks the machine's own etcd, and etcd members that are not in the stack. */
@@ -54,17 +54,17 @@ async function checkMembers(run: Run): Promise<FieldFinding[]> {
       }),
     ),
   ];
-  for (const member of await strangersAmong(members, run))
-    findings.push(...(await checkStranger(member, run)));
+  for (const member of await unknownMembers(members, run))
+    findings.push(...(await checkUnknownMember(member, run)));
   return findings;
 }
 
 /** Checks the stack's other control planes. */
 async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]> {
   const findings: FieldFinding[] = [];
-  for (const [address, other] of others) {
+  for (const [address, otherMachine] of others) {
     try {
-      findings.push(...(await insist(clock, () => healthOf(address, other, task))));
+      findings.push(...(await insist(clock, () => healthOf(address, otherMachine, task))));
     } catch (error) {
       findings.push(
         findingOf(task)({
@@ -85,12 +85,12 @@ async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]
  */
 async function healthOf(
   address: string,
-  other: Machine,
+  otherMachine: Machine,
   task: UpgradeTask,
 ): Promise<FieldFinding[]> {
   const finding = findingOf(task);
-  const { stage } = await other.status();
-  const problems = await other.etcdProblems().catch((error: unknown) => {
+  const { stage } = await otherMachine.status();
+  const problems = await otherMachine.etcdProblems().catch((error: unknown) => {
     if (isTransient(error)) throw error;
     return [lastLine(error)]; // the machine answers but has no etcd, e.g. because it became a worker
   });
@@ -119,48 +119,50 @@ async function healthOf(
  * address to etcd than the one in the stack (`cluster.etcd.advertisedSubnets`). If an address is not in the stack, the
  * stack's control planes are asked for their member IDs.
  */
-async function strangersAmong(
+async function unknownMembers(
   members: EtcdMember[],
   { task, machine, others, clock }: Run,
 ): Promise<EtcdMember[]> {
   const knownAddresses = new Set([task.address, ...others.keys()].map(canonical));
-  const left = members.filter(
-    (member) => !addressesOf(member).some((its) => knownAddresses.has(its)),
+  const membersElsewhere = members.filter(
+    (member) => !addressesOf(member).some((address) => knownAddresses.has(address)),
   );
-  if (left.length === 0) return [];
-  const ours = new Set<string | undefined>();
+  if (membersElsewhere.length === 0) return [];
+  const knownIds = new Set<string | undefined>();
   for (const controlPlane of [machine, ...others.values()])
-    ours.add(await insist(clock, () => controlPlane.etcdMember()).catch(() => undefined));
-  return left.filter(({ id }) => !ours.has(id));
+    knownIds.add(await insist(clock, () => controlPlane.etcdMember()).catch(() => undefined));
+  return membersElsewhere.filter(({ id }) => !knownIds.has(id));
 }
 
 /**
  * Checks an etcd member that is not in the stack, because it counts for the quorum as well. It is asked with the
  * stack's credentials. If it refuses them, or its address is unknown, this is reported and the update goes on.
  */
-async function checkStranger(
+async function checkUnknownMember(
   member: EtcdMember,
   { task, machine, report, clock }: Run,
 ): Promise<FieldFinding[]> {
-  const who = `etcd member ${member.hostname || member.id}, not in the stack`;
+  const memberText = `etcd member ${member.hostname || member.id}, not in the stack`;
   const addresses = addressesOf(member);
   if (addresses.length === 0) {
     report(
-      `precheck: ${who}: its health is unknown, because it has no address (${member.urls.join(", ") || "no URL"})`,
+      `precheck: ${memberText}: its health is unknown, because it has no address (${member.urls.join(", ") || "no URL"})`,
     );
     return [];
   }
   const errors: unknown[] = [];
   for (const address of addresses) {
     try {
-      return await insist(clock, () => healthOf(`${address} (${who})`, machine.at(address), task));
+      return await insist(clock, () =>
+        healthOf(`${address} (${memberText})`, machine.at(address), task),
+      );
     } catch (error) {
       errors.push(error);
     }
   }
-  const telling = errors.find((error) => !isTransient(error));
-  if (telling === undefined) {
-    const address = `${addresses.join(", ")} (${who})`;
+  const lastingError = errors.find((error) => !isTransient(error));
+  if (lastingError === undefined) {
+    const address = `${addresses.join(", ")} (${memberText})`;
     return [
       findingOf(task)({
         problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
@@ -171,14 +173,14 @@ async function checkStranger(
     ];
   }
   report(
-    `precheck: ${who}: its health is unknown, because the request failed (${lastLine(telling)})`,
+    `precheck: ${memberText}: its health is unknown, because the request failed (${lastLine(lastingError)})`,
   );
   return [];
 }
 
 const findingOf =
   ({ machine }: UpgradeTask) =>
-  (fault: FindingText): FieldFinding => ({ field: `machines.${machine}`, ...fault });
+  (finding: FindingText): FieldFinding => ({ field: `machines.${machine}`, ...finding });
 
 /** The addresses in a member's URLs, without duplicates. */
 function addressesOf({ urls }: EtcdMember): string[] {

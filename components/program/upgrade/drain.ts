@@ -57,19 +57,19 @@ export async function evictPods({
   poll,
   report,
 }: Evicting): Promise<string> {
-  const { machine: node, schematicId: brings } = task;
+  const { machine: node, schematicId } = task;
   const limit = limits.drain;
   /** Whether another tool or user cordoned the node; undefined before the first check. */
-  let foreign: boolean | undefined;
+  let isCordonedByOthers: boolean | undefined;
   const refusals = new Map<string, string>();
   /** Pods whose eviction Kubernetes accepted. */
-  const going = new Set<string>();
+  const evictedPods = new Set<string>();
   const end = clock.now() + limit;
   const reported = new Set<string>();
-  let left: PodState[] = [];
+  let remainingPods: PodState[] = [];
   let emptySince: number | undefined;
   /** The drain's result for a node without pods; undefined while volumes may still detach. */
-  const stillAttached = async (): Promise<string | undefined> => {
+  const drainedText = async (): Promise<string | undefined> => {
     emptySince ??= clock.now();
     const volumes = (await cluster.attachedVolumes(node)) ?? [];
     if (volumes.length === 0) return `node ${node} is drained`;
@@ -79,23 +79,25 @@ export async function evictPods({
   const look = async () => {
     const state = await cluster.node(node);
     if (state === undefined) return { done: `node ${node} is not in Kubernetes, nothing to drain` };
-    if (foreign === undefined) {
+    if (isCordonedByOthers === undefined) {
       if (await cluster.isAlone())
         return { done: `node ${node} is not drained: it is the cluster's only node` };
-      const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
+      const wasCordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
       // Earlier updates stay in the mark: this update may fail before it installs its own schematic.
-      const mark = [...new Set([brings, ...bringsOf(state)])].join();
-      if (!cordoned) await cluster.cordon(node, CORDONED_BY, mark);
-      foreign = cordoned;
+      const mark = [...new Set([schematicId, ...bringsOf(state)])].join();
+      if (!wasCordoned) await cluster.cordon(node, CORDONED_BY, mark);
+      isCordonedByOthers = wasCordoned;
     }
-    left = (await cluster.pods(node)).filter(
+    remainingPods = (await cluster.pods(node)).filter(
       (pod) => mustGo(pod) && (state.ready || !pod.terminating),
     );
-    if (left.length === 0) {
-      const drained = await stillAttached();
-      return typeof drained === "string" ? { done: drained } : { not: "volumes attached" };
+    if (remainingPods.length === 0) {
+      const drainedMessage = await drainedText();
+      return typeof drainedMessage === "string"
+        ? { done: drainedMessage }
+        : { not: "volumes attached" };
     }
-    for (const pod of left) {
+    for (const pod of remainingPods) {
       // An answer may take seconds, and there may be many pods.
       if (clock.now() >= end) break;
       if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
@@ -105,38 +107,38 @@ export async function evictPods({
       const { refused } = pod.terminating ? {} : await cluster.evict(pod);
       if (refused === undefined) refusals.delete(pod.uid);
       else refusals.set(pod.uid, refused);
-      if (refused === undefined) going.add(pod.uid);
+      if (refused === undefined) evictedPods.add(pod.uid);
     }
-    return { not: `${left.length} pods left` };
+    return { not: `${remainingPods.length} pods left` };
   };
-  const failed = (problem: string, decides: string): FieldFinding => {
-    const cordoned = foreign === undefined ? "" : `, and node ${node} stays cordoned`;
-    const next = foreign
+  const failureOf = (problem: string, whatDecides: string): FieldFinding => {
+    const cordonText = isCordonedByOthers === undefined ? "" : `, and node ${node} stays cordoned`;
+    const nextStep = isCordonedByOthers
       ? "Then run again. The node was already cordoned before this update"
       : `Then run again, or give up with \`${uncordonCommand(node)}\``;
     return {
       field: `machines.${node}`,
       problem,
-      why: `the machine was not upgraded and not rebooted${cordoned}`,
-      remedy: `${decides}. ${next}`,
+      why: `the machine was not upgraded and not rebooted${cordonText}`,
+      remedy: `${whatDecides}. ${nextStep}`,
     };
   };
-  const stayed = (pod: PodState, last: string): FieldFinding => {
-    const refused = pod.terminating ? undefined : refusals.get(pod.uid);
-    const wasAsked = pod.terminating || refused !== undefined || going.has(pod.uid);
-    const { reason, decides } = wasAsked ? holding(pod, refused) : unanswered(last);
+  const findingOfPod = (pod: PodState, lastMessage: string): FieldFinding => {
+    const refusal = pod.terminating ? undefined : refusals.get(pod.uid);
+    const wasAsked = pod.terminating || refusal !== undefined || evictedPods.has(pod.uid);
+    const { reason, decides } = wasAsked ? holding(pod, refusal) : unanswered(lastMessage);
     const problem = `pod ${pod.namespace}/${pod.name} did not end within ${formatDuration(limit)}: ${reason}`;
-    return failed(problem, decides);
+    return failureOf(problem, decides);
   };
-  const withPods = `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\``;
+  const advice = `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\``;
   return waitOrFail(
     clock,
     { limit, poll, look },
-    (within, last) =>
-      left.length === 0
-        ? failed(`its pods did not end ${within}`, withPods)
-        : left.map((pod) => stayed(pod, last)),
-    (message) => failed(`its pods could not be evicted: ${message}`, withPods),
+    (limitText, lastMessage) =>
+      remainingPods.length === 0
+        ? failureOf(`its pods did not end ${limitText}`, advice)
+        : remainingPods.map((pod) => findingOfPod(pod, lastMessage)),
+    (message) => failureOf(`its pods could not be evicted: ${message}`, advice),
   );
 }
 
@@ -172,19 +174,19 @@ export async function uncordon(run: Run): Promise<void> {
     if (state.annotations[CORDONED_BY] === undefined) {
       if (state.unschedulable && CORDONED_BY_TALOS in state.annotations)
         return { not: "Talos still cordons it" };
-      const is = state.unschedulable
+      const stateText = state.unschedulable
         ? "stays cordoned, because this stack did not cordon it"
         : "is not cordoned";
-      return { done: `node ${node} ${is}` };
+      return { done: `node ${node} ${stateText}` };
     }
     if (!state.ready) return { not: "not ready" };
     await run.taint?.(); // before the uncordon, or the scheduler could place pods first
     await cluster.uncordon(node, CORDONED_BY);
     return { done: `node ${node} is schedulable again` };
   };
-  const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (within) => ({
+  const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (limitText) => ({
     field: `machines.${node}`,
-    problem: `its node was not ready after the reboot ${within}`,
+    problem: `its node was not ready after the reboot ${limitText}`,
     why: "pods would not start there, so the node stays cordoned",
     remedy: `look at \`kubectl describe node ${node}\`, then run again`,
   }));
@@ -237,9 +239,9 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
     limits.verify,
     "an answer of Kubernetes whether the node is cordoned",
     look,
-    (within) => ({
+    (limitText) => ({
       field: `machines.${node}`,
-      problem: `Kubernetes did not answer ${within}, so it is unknown whether an earlier run left the node cordoned`,
+      problem: `Kubernetes did not answer ${limitText}, so it is unknown whether an earlier run left the node cordoned`,
       why: "the machine agrees with the stack, but a cordoned node gets no pods",
       remedy: `make sure that \`kubectl get node ${node}\` answers, then run again`,
     }),

@@ -16,9 +16,9 @@ export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
   const { extensions } = task.image;
   const driver = task.driverVersion && driverOf(talosVersion, extensions);
   const isAssumed = findRelease(talosVersion)?.assumed === true;
-  const { driverVersion: _, ...others } = task;
+  const { driverVersion: _, ...otherFields } = task;
   return {
-    ...others,
+    ...otherFields,
     talosVersion,
     installerImage: installerAt(task.installerImage, talosVersion),
     modules: task.modules.filter(
@@ -33,11 +33,11 @@ export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
 /**
  * Adds to a failure on the way which release the machine runs, and how to go on.
  *
- * @param from release that the machine ran at the start of this run.
+ * @param startRelease release that the machine ran at the start of this run.
  */
-export async function onTheWay<T>(
+export async function withHopContext<T>(
   run: Run,
-  from: string,
+  startRelease: string,
   hops: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
@@ -45,13 +45,14 @@ export async function onTheWay<T>(
     return await work();
   } catch (error) {
     if (hops.length === 0 || !(error instanceof Failure)) throw error;
-    const way = wayText(from, hops, run.task.talosVersion);
-    const runs = await patiently(run, () => run.machine.version()).catch(() => undefined);
-    const stands = runs === undefined ? "does not answer now" : `runs ${runs} now`;
+    const pathText = wayText(startRelease, hops, run.task.talosVersion);
+    const runningRelease = await patiently(run, () => run.machine.version()).catch(() => undefined);
+    const positionText =
+      runningRelease === undefined ? "does not answer now" : `runs ${runningRelease} now`;
     throw new Failure(
       ...error.findings.map((finding) => ({
         ...finding,
-        why: `${finding.why}. The machine is on the upgrade path ${way}, and ${stands}. The next run continues there`,
+        why: `${finding.why}. The machine is on the upgrade path ${pathText}, and ${positionText}. The next run continues there`,
       })),
     );
   }

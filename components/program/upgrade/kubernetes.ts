@@ -32,8 +32,8 @@ const bringsKubernetes = ({ configuration, role, otherControlPlanes }: UpgradeTa
 
 /** Images of the parts that a machine of that role runs. */
 function imagesOf(text: string, role: UpgradeTask["role"]): Images {
-  const { kubelet, ...others } = kubernetesImages(text);
-  return { ...(role === "controlplane" ? others : {}), ...defined({ kubelet }) };
+  const { kubelet, ...controlPlaneImages } = kubernetesImages(text);
+  return { ...(role === "controlplane" ? controlPlaneImages : {}), ...defined({ kubelet }) };
 }
 
 /**
@@ -44,16 +44,16 @@ export async function pullKubernetes(run: Run): Promise<void> {
   const { task, machine, clock } = run;
   if (!bringsKubernetes(task)) return;
   const { active = "", persistent = active } = await patiently(run, () => machine.configurations());
-  const runs = imagesOf(active, task.role);
-  const wanted = Object.entries(imagesOf(persistent, task.role)).filter(
-    ([part, image]) => runs[part as KubernetesPart] !== image,
+  const runningImages = imagesOf(active, task.role);
+  const changedImages = Object.entries(imagesOf(persistent, task.role)).filter(
+    ([part, image]) => runningImages[part as KubernetesPart] !== image,
   );
-  if (wanted.length === 0) return;
+  if (changedImages.length === 0) return;
   const limit = limitOf("images", run.limits);
   const end = clock.now() + limit;
-  const what = wanted.map(([, image]) => image).join(", ");
-  await run.phases.run("images", `${what}, ${upTo(limit)}`, async () => {
-    for (const [part, image] of wanted) {
+  const imageNames = changedImages.map(([, image]) => image).join(", ");
+  await run.phases.run("images", `${imageNames}, ${upTo(limit)}`, async () => {
+    for (const [part, image] of changedImages) {
       const place = part === "kubelet" ? "disk" : "pods";
       if (await patiently(run, () => machine.hasPulled(image, place))) continue;
       const words = {
@@ -70,42 +70,53 @@ export async function pullKubernetes(run: Run): Promise<void> {
 }
 
 /** Whether an image that runs is the wanted one, as far as its reference tells: tag and digest may each be missing. */
-function isImage(seen: string, wanted: string): boolean {
-  const [has, wants] = [imageRelease(seen), imageRelease(wanted)];
-  return has === undefined || wants === undefined || has === wants;
+function isRelease(runningImage: string, plannedImage: string): boolean {
+  const [runningRelease, plannedRelease] = [imageRelease(runningImage), imageRelease(plannedImage)];
+  return (
+    runningRelease === undefined ||
+    plannedRelease === undefined ||
+    runningRelease === plannedRelease
+  );
 }
 
 /** What the machine's parts lack to run in the release of its configuration, and to be ready; empty if nothing. */
-async function lacking(run: Run): Promise<string[]> {
+async function missingParts(run: Run): Promise<string[]> {
   const { task, machine, cluster } = run;
-  const { kubelet, ...wanted } = imagesOf((await machine.configurations()).active ?? "", task.role);
-  const isWanted = (part: keyof typeof wanted): boolean => wanted[part] !== undefined;
+  const { kubelet, ...plannedImages } = imagesOf(
+    (await machine.configurations()).active ?? "",
+    task.role,
+  );
+  const isWanted = (part: keyof typeof plannedImages): boolean => plannedImages[part] !== undefined;
   const parts = controlPlaneParts.filter(isWanted);
   const containers = parts.length > 0 ? await machine.staticPods() : [];
-  const ofParts = parts.flatMap((part) => {
-    const image = wanted[part]!;
-    const seen = containers.find(({ name }) => name === part);
-    if (seen === undefined) return [`Talos reports no ${part}`];
-    if (!isImage(seen.image, image))
-      return [`${part} runs ${imageRelease(seen.image)!}, not yet ${imageRelease(image)!}`];
-    return seen.ready ? [] : [`${part} ${imageRelease(image) ?? ""} is not ready`];
+  const partProblems = parts.flatMap((part) => {
+    const image = plannedImages[part]!;
+    const container = containers.find(({ name }) => name === part);
+    if (container === undefined) return [`Talos reports no ${part}`];
+    if (!isRelease(container.image, image))
+      return [`${part} runs ${imageRelease(container.image)!}, not yet ${imageRelease(image)!}`];
+    return container.ready ? [] : [`${part} ${imageRelease(image) ?? ""} is not ready`];
   });
   const release = imageRelease(kubelet ?? "");
   return cluster === undefined || release === undefined
-    ? ofParts
-    : [...ofParts, ...(await nodeLacks(cluster, task.machine, release))];
+    ? partProblems
+    : [...partProblems, ...(await nodeProblems(cluster, task.machine, release))];
 }
 
 /** What the node lacks. A kubelet of a later release counts: an image's tag may be older than its kubelet. */
-async function nodeLacks(
+async function nodeProblems(
   cluster: NonNullable<Run["cluster"]>,
   name: string,
   release: string,
 ): Promise<string[]> {
   const node = await cluster.node(name);
   if (node === undefined) return [`Kubernetes has no node ${name}`];
-  const [has, wants] = [semver.parse(node.kubelet), semver.parse(release)];
-  if (has !== null && wants !== null && semver.lt(has, wants))
+  const [runningVersion, plannedVersion] = [semver.parse(node.kubelet), semver.parse(release)];
+  if (
+    runningVersion !== null &&
+    plannedVersion !== null &&
+    semver.lt(runningVersion, plannedVersion)
+  )
     return [`the kubelet runs ${node.kubelet}, not yet ${release}`];
   if (node.ready || NO_NETWORK.test(node.unready)) return [];
   return [`node ${name} is not ready${node.unready === "" ? "" : ` (${node.unready})`}`];
@@ -118,7 +129,7 @@ async function nodeLacks(
 export async function runsKubernetes(run: Run): Promise<boolean> {
   if (!bringsKubernetes(run.task)) return true;
   try {
-    return (await lacking(run)).length === 0;
+    return (await missingParts(run)).length === 0;
   } catch (error) {
     if (!isTransient(error)) throw error;
     return false;
@@ -137,16 +148,16 @@ export async function awaitKubernetes(run: Run): Promise<void> {
   const limit = limitOf("kubernetes", run.limits);
   const parts =
     task.role === "controlplane" ? `${controlPlaneParts.join(", ")} and kubelet` : "kubelet";
-  const what = `waiting ${upTo(limit)} for ${parts} to run in the configured release`;
-  await run.phases.run("kubernetes", what, () =>
+  const description = `waiting ${upTo(limit)} for ${parts} to run in the configured release`;
+  await run.phases.run("kubernetes", description, () =>
     waitOrFail(
       clock,
       {
         limit,
         poll,
         look: async () => {
-          const lacks = await lacking(run);
-          return lacks.length === 0 ? { done: true } : { not: lacks.join(", ") };
+          const problems = await missingParts(run);
+          return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
         },
         onMissing: (missing) => report(`kubernetes: ${missing}`),
       },

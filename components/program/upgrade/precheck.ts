@@ -39,7 +39,7 @@ async function checkNode(
   if (cluster === undefined) return [];
   const limit = paused ? poll : NODES; // the API server may be on this machine, and wait for this boot
   const look = async () => ({ done: await cluster.nodes() });
-  const listed = await waitFor(clock, {
+  const nodes = await waitFor(clock, {
     what: "the nodes of the cluster",
     limit,
     poll,
@@ -49,7 +49,7 @@ async function checkNode(
     report(`precheck: not known whether the machine is node ${task.machine} (${lastLine(error)})`);
     return [];
   });
-  return anotherNode(task, await machine.bootId(), listed);
+  return anotherNode(task, await machine.bootId(), nodes);
 }
 
 /** A step of a machine's way to the wanted release. */
@@ -77,7 +77,7 @@ export async function precheck(
   brought: string | undefined,
   step: Step,
 ): Promise<void> {
-  const says = "talosctl, upgrade path, etcd, credentials, and what the machine would lose";
+  const description = "talosctl, upgrade path, etcd, credentials, and what the machine would lose";
   const { clock, poll, limits } = run;
   const limit = limits.verify;
   const look = async (): Promise<FieldFinding[]> => [
@@ -85,14 +85,14 @@ export async function precheck(
     ...(step.onItsWay ? await nodeProblems(run) : []),
   ];
   if (!step.settles) {
-    const found = await run.phases.run("precheck", says, () => patiently(run, look));
-    if (found.length > 0) throw new Failure(...found);
+    const findings = await run.phases.run("precheck", description, () => patiently(run, look));
+    if (findings.length > 0) throw new Failure(...findings);
     return;
   }
-  let found: FieldFinding[] = [];
+  let lastFindings: FieldFinding[] = [];
   await run.phases.run(
     "precheck",
-    `${says}; waiting ${upTo(limit)}, since etcd and the node recover some time after a boot`,
+    `${description}; waiting ${upTo(limit)}, since etcd and the node recover some time after a boot`,
     () =>
       waitOrFail(
         clock,
@@ -100,18 +100,18 @@ export async function precheck(
           limit,
           poll,
           look: async () => {
-            found = await look();
-            return found.length === 0
+            lastFindings = await look();
+            return lastFindings.length === 0
               ? { done: true }
-              : { not: found.map(({ problem }) => problem).join(", ") };
+              : { not: lastFindings.map(({ problem }) => problem).join(", ") };
           },
         },
-        (within, last) =>
-          found.length > 0
-            ? found
+        (limitText, last) =>
+          lastFindings.length > 0
+            ? lastFindings
             : {
                 field: `machines.${run.task.machine}`,
-                problem: `its health could not be checked ${within} (last: ${last})`,
+                problem: `its health could not be checked ${limitText} (last: ${last})`,
                 why: "the update goes over several Talos releases, and installs the next release only on a healthy machine",
                 remedy: "make sure that the machine and Kubernetes answer, then run again",
               },

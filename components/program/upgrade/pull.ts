@@ -21,8 +21,8 @@ const LOOKS = 30_000;
  */
 export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;
-  const what = `installer ${task.installerImage}, ${upTo(limits.pull)}`;
-  return run.phases.run("pull", what, () => pullInstaller(run, api));
+  const description = `installer ${task.installerImage}, ${upTo(limits.pull)}`;
+  return run.phases.run("pull", description, () => pullInstaller(run, api));
 }
 
 /**
@@ -45,7 +45,7 @@ export async function pullInstaller(run: Run, api: UpgradeApi): Promise<Installe
 }
 
 /** An image that a machine pulls, and the words about it. */
-interface Pulled {
+interface PullText {
   /** First word of progress lines. */
   phase: UpgradePhase;
   /** E.g. `installer`. */
@@ -82,12 +82,12 @@ const pullInto = (run: Run, place: InstallerPlace): Promise<void> =>
  */
 export async function pullImage(
   { task, machine, clock, report, poll }: Run,
-  { phase, noun, image, place, unimplemented, why: needs, remedy }: Pulled,
+  { phase, noun, image, place, unimplemented, why: whyNeeded, remedy }: PullText,
   limit: number,
 ): Promise<void> {
   const field = `machines.${task.machine}`;
   const end = clock.now() + limit;
-  const reason = (): Promise<string | undefined> =>
+  const pullError = (): Promise<string | undefined> =>
     machine.console().then(
       (lines) => pullErrorOf(lines, image),
       () => undefined,
@@ -96,11 +96,13 @@ export async function pullImage(
   const endingOf = (begun: number): Ending => ({
     every: Math.min(LOOKS, limit / PULLS),
     ends: async () => {
-      const why = await reason();
-      if (why !== undefined && !isReported)
-        report(`${phase}: Talos could not pull the ${noun}, and retries: ${why}`);
-      isReported ||= why !== undefined;
-      return why === undefined ? clock.now() - begun >= limit / PULLS : DISK_IS_FULL.test(why);
+      const pullReason = await pullError();
+      if (pullReason !== undefined && !isReported)
+        report(`${phase}: Talos could not pull the ${noun}, and retries: ${pullReason}`);
+      isReported ||= pullReason !== undefined;
+      return pullReason === undefined
+        ? clock.now() - begun >= limit / PULLS
+        : DISK_IS_FULL.test(pullReason);
     },
   });
   try {
@@ -119,17 +121,17 @@ export async function pullImage(
           return { done: true };
         } catch (error) {
           if (!isTransient(error)) throw error;
-          const why = await reason();
-          if (why !== undefined && DISK_IS_FULL.test(why))
+          const pullReason = await pullError();
+          if (pullReason !== undefined && DISK_IS_FULL.test(pullReason))
             throw new Failure({
               field,
-              problem: `its disk has no room for the ${noun}: ${why}`,
+              problem: `its disk has no room for the ${noun}: ${pullReason}`,
               why: "Talos would retry this for 20 minutes, so the update stopped: nothing was changed on the machine, and nothing was drained",
               remedy: `free some space (\`talosctl -n ${task.address} usage /var\` shows what uses it), or enlarge the volume EPHEMERAL, then run again`,
             });
-          const silence =
+          const silenceText =
             "and Talos reports no error: the registry does not answer the machine, or sends slowly";
-          return { not: why ?? `${lastLine(error)}, ${silence}` };
+          return { not: pullReason ?? `${lastLine(error)}, ${silenceText}` };
         }
       },
     });
@@ -142,7 +144,7 @@ export async function pullImage(
     throw new Failure({
       field,
       problem: `the machine could not pull ${image}: ${error.message}`,
-      why: needs,
+      why: whyNeeded,
       remedy,
     });
   }

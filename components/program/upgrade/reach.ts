@@ -15,7 +15,7 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
   const look = async (): Promise<{ done: { paused?: string } } | { not: string }> => {
     const { stage, unmet } = await machine.status().catch(unlessInstalling(task));
     if (stage === "running") return { done: {} };
-    const paused = await guard.paused();
+    const paused = await guard.pauseReason();
     if (paused !== undefined) return { done: { paused } };
     return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
   };
@@ -25,9 +25,9 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     limit,
     `${task.address} to answer`,
     look,
-    (within) => ({
+    (limitText) => ({
       field: `machines.${task.machine}.address`,
-      problem: `the machine at ${task.address} was not up ${within}`,
+      problem: `the machine at ${task.address} was not up ${limitText}`,
       why: "the update cannot go on without an answer, and nothing was changed on the machine",
       remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
     }),
@@ -55,9 +55,9 @@ export async function join(run: Run): Promise<void> {
     (await cluster.node(task.machine)) === undefined
       ? { not: "Kubernetes has no such node" }
       : { done: true };
-  await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (within) => ({
+  await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (limitText) => ({
     field: `machines.${task.machine}`,
-    problem: `its node did not join the cluster ${within}`,
+    problem: `its node did not join the cluster ${limitText}`,
     why: "the machine runs, but Kubernetes schedules no pods on it",
     remedy: `check that clusterEndpoint reaches a control plane, and that the machine's host name is ${task.machine}. Read \`talosctl -n ${task.address} logs kubelet\`, then run again`,
   }));

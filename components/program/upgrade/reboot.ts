@@ -42,16 +42,18 @@ const isPartitionFull = (message: string): boolean =>
  */
 export async function leavePause(run: Run, before: Observed): Promise<void> {
   const { task, machine, report } = run;
-  const takesBack = await patiently(run, () => machine.isUnconfirmed());
-  run.lacksOwnImage = task.ownImage === true && (takesBack || !runsImage(before, task));
+  const revertsOnReboot = await patiently(run, () => machine.isUnconfirmed());
+  run.lacksOwnImage = task.ownImage === true && (revertsOnReboot || !runsImage(before, task));
   if (await patiently(run, () => runsNothing(run)))
     report("drain: skipped, since the machine runs no pods and the Kubernetes API does not answer");
   else await drain(run);
-  const back = takesBack ? "; Talos has not confirmed the upgrade, and may roll back" : "";
+  const revertText = revertsOnReboot
+    ? "; Talos has not confirmed the upgrade, and may roll back"
+    : "";
   const start = (): Promise<void> => machine.reboot();
   await rebootBy(
     run,
-    `rebooting into the corrected configuration${back}`,
+    `rebooting into the corrected configuration${revertText}`,
     before,
     start,
     ({ staged }) => !staged,
@@ -59,8 +61,8 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   const after = await observe(run);
   if (after.staged) throw stillStaged(task);
   // A user's own image is recognized by the configuration alone, and the configuration has changed in any case.
-  const isOther = !task.ownImage && before.schematicId !== after.schematicId;
-  if (isOther || before.talosVersion !== after.talosVersion)
+  const isOtherSchematic = !task.ownImage && before.schematicId !== after.schematicId;
+  if (isOtherSchematic || before.talosVersion !== after.talosVersion)
     report(
       `reboot: the upgrade's boot failed and Talos rolled back: the machine runs ${after.talosVersion} again`,
     );
@@ -106,24 +108,30 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
     );
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
-  const doing = (): string => {
+  const description = (): string => {
     if (isRun) return `rebooting once, ${purposeOf(task, before)}`;
     if (isInstalled) return "rebooting once, into the image that is installed already";
-    const evictions = api === "legacy" ? ", which also evicts the remaining pods" : "";
-    return `upgrading through the ${api} API${evictions}`;
+    const evictionText = api === "legacy" ? ", which also evicts the remaining pods" : "";
+    return `upgrading through the ${api} API${evictionText}`;
   };
-  const start = async (now: Observed, limit: number): Promise<void> => {
+  const start = async (observed: Observed, limit: number): Promise<void> => {
     const installs =
-      !runsImage(now, task) &&
-      !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
+      !runsImage(observed, task) &&
+      !isSameImage(await waitingImage(machine, observed.talosVersion), task.installerImage);
     if (!installs) await machine.reboot();
     else {
-      if (now.bootId !== before.bootId) place = await pullInstaller(run, api);
+      if (observed.bootId !== before.bootId) place = await pullInstaller(run, api);
       await machine.upgrade(task.installerImage, place, api, limit);
     }
     run.lacksOwnImage = false;
   };
-  await rebootBy(run, doing(), before, start, (now) => runsImage(now, task) && !now.staged);
+  await rebootBy(
+    run,
+    description(),
+    before,
+    start,
+    (observed) => runsImage(observed, task) && !observed.staged,
+  );
   const after = await observe(run);
   if (!runsImage(after, task)) throw imageFailure(task, before, after, api, guard.problem);
   if (after.staged) throw stillStaged(task);
@@ -143,7 +151,7 @@ function purposeOf({ reboots }: UpgradeTask, { staged }: Observed): string {
  */
 async function rebootBy(
   run: Run,
-  doing: string,
+  description: string,
   before: Observed,
   start: (now: Observed, limit: number) => Promise<void>,
   isDone: (now: Observed) => boolean,
@@ -151,16 +159,16 @@ async function rebootBy(
   const { clock, report, limits } = run;
   await run.phases.run(
     "reboot",
-    `${doing}; waiting ${upTo(limits.reboot)} for a new boot id`,
+    `${description}; waiting ${upTo(limits.reboot)} for a new boot id`,
     async () => {
       const end = clock.now() + limits.reboot;
       if (await bootOnce(run, before, start, limits.reboot)) return;
-      const now = await observe(run);
-      if (isDone(now)) return;
+      const observed = await observe(run);
+      if (isDone(observed)) return;
       report(
         "reboot: the machine rebooted by itself before it accepted the request, so the program requests the reboot again",
       );
-      await bootOnce(run, now, start, end - clock.now());
+      await bootOnce(run, observed, start, end - clock.now());
     },
   );
 }
@@ -187,34 +195,34 @@ async function bootOnce(
   const end = clock.now() + limit;
   let drops = 0;
   let accepted = false;
-  let runsSince: number | undefined;
+  let runningSince: number | undefined;
   /** Whether the machine accepted the reboot, but did not answer the last call. */
-  let gone = false;
+  let isUnreachable = false;
   const look = async () => {
-    gone = accepted;
-    const now = await machine.bootId();
-    gone = false;
-    if (now !== bootId) {
+    isUnreachable = accepted;
+    const currentBootId = await machine.bootId();
+    isUnreachable = false;
+    if (currentBootId !== bootId) {
       const { stage, ready, unmet } = await machine.status();
-      const lacks = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
+      const unmetText = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
       if (stage === "running") {
-        runsSince ??= clock.now();
+        runningSince ??= clock.now();
         if (ready) return { done: accepted };
-        if (clock.now() + poll < Math.min(runsSince + limits.verify, end))
-          return { not: `not ready${lacks}` };
+        if (clock.now() + poll < Math.min(runningSince + limits.verify, end))
+          return { not: `not ready${unmetText}` };
         report(
-          `warning: ${task.machine}: the machine runs but is not ready${lacks}; Talos confirms an upgrade once the machine is ready, and rolls back if a boot fails before that`,
+          `warning: ${task.machine}: the machine runs but is not ready${unmetText}; Talos confirms an upgrade once the machine is ready, and rolls back if a boot fails before that`,
         );
         return { done: accepted };
       }
-      const stopped = await guard.look(end - clock.now());
-      return { not: stopped ?? `booted, stage ${stage}${lacks}` };
+      const pauseText = await guard.look(end - clock.now());
+      return { not: pauseText ?? `booted, stage ${stage}${unmetText}` };
     }
     if (accepted) return { not: "the boot id has not changed" };
     const { stage } = await machine.status();
     // Talos accepts a reboot or an upgrade during a paused boot (talos,
     // internal/app/machined/pkg/runtime/sequencer.go).
-    if (stage !== "running" && (await guard.paused()) === undefined)
+    if (stage !== "running" && (await guard.pauseReason()) === undefined)
       return { not: `stage ${stage}` };
     if (drops >= STARTS)
       throw new CallError("refused", `the connection dropped ${STARTS} times during the request`);
@@ -230,17 +238,17 @@ async function bootOnce(
     }
     return { not: "the boot id has not changed" };
   };
-  const failed = (problem: string): FieldFinding => ({
+  const failureOf = (problem: string): FieldFinding => ({
     field: `machines.${task.machine}`,
     problem,
     why: "it is unknown whether the machine runs the wanted image. If its node was drained, the node stays cordoned",
     remedy:
-      gone && !runsImage(before, task)
+      isUnreachable && !runsImage(before, task)
         ? `look at its console. ${onlyByConsole}. Once the machine runs, make that image the default with \`talosctl -n ${task.address} rollback\`, then run again`
-        : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
+        : `look at ${isUnreachable ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
   });
   const notRebooted = (message: string): FieldFinding => ({
-    ...failed(`the machine was not rebooted: ${message}`),
+    ...failureOf(`the machine was not rebooted: ${message}`),
     ...(isPartitionFull(message)
       ? {
           why: "its boot partition has no room for the new image next to the running one, and Talos never enlarges this partition. The machine keeps running its image. If its node was drained, the node stays cordoned",
@@ -252,7 +260,7 @@ async function bootOnce(
     clock,
     { limit, poll, look },
     (_, last) =>
-      failed(
+      failureOf(
         `the machine did not run within ${formatDuration(limit)} after the request for the reboot (last: ${last})`,
       ),
     notRebooted,
@@ -274,7 +282,7 @@ function imageFailure(
   // Only the configuration names a user's own image, and a rollback does not change the configuration.
   const sameImage = task.ownImage || after.schematicId === before.schematicId;
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
-  const now = task.ownImage
+  const runningText = task.ownImage
     ? after.talosVersion
     : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
   // With the older API, Talos installs after it has accepted the request, and reboots if the installation fails (seen
@@ -283,8 +291,8 @@ function imageFailure(
   return new Failure({
     field: `machines.${task.machine}`,
     problem: rolledBack
-      ? `Talos rolled back${isInstalled ? "" : ", or did not install the image"}: after the reboot the machine runs the old image (${now})`
-      : `after the reboot the machine runs ${now}, not ${task.talosVersion}, ${imageNameOf(task)}`,
+      ? `Talos rolled back${isInstalled ? "" : ", or did not install the image"}: after the reboot the machine runs the old image (${runningText})`
+      : `after the reboot the machine runs ${runningText}, not ${task.talosVersion}, ${imageNameOf(task)}`,
     why: rolledBack
       ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then rolls back an upgrade that it has not confirmed` +
         (isInstalled

@@ -90,12 +90,12 @@ export const waitIn = <T>(
   { phases, clock, poll }: Run,
   phase: UpgradePhase,
   limit: number,
-  forWhat: string,
+  subject: string,
   look: Wait<T>["look"],
-  late: (within: string) => FieldFinding,
+  findingOfLimit: (within: string) => FieldFinding,
 ): Promise<T> =>
-  phases.run(phase, `waiting ${upTo(limit)} for ${forWhat}`, () =>
-    waitOrFail(clock, { limit, poll, look }, late),
+  phases.run(phase, `waiting ${upTo(limit)} for ${subject}`, () =>
+    waitOrFail(clock, { limit, poll, look }, findingOfLimit),
   );
 
 /** Milliseconds for a machine to answer at the start, unless an earlier run may have left it in a reboot. */
@@ -111,9 +111,9 @@ export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   return waitOrFail(
     clock,
     { limit, poll, look: async () => ({ done: await ask() }) },
-    (within) => ({
+    (limitText) => ({
       field: `machines.${task.machine}`,
-      problem: `the machine stopped answering: no answer ${within}`,
+      problem: `the machine stopped answering: no answer ${limitText}`,
       why: "its state is unknown. If its node was drained, the node stays cordoned",
       remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program continues from the state that it finds`,
     }),

@@ -8,7 +8,7 @@ import { overriddenIn } from "../seen/overrides";
 import { type MachineWay, wayFindings, wayOf } from "../seen/way";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
-import { hopTask, onTheWay } from "./hop";
+import { hopTask, withHopContext } from "./hop";
 import { precheck } from "./precheck";
 import { awaitKubernetes, pullKubernetes, runsKubernetes } from "./kubernetes";
 import { join, reach } from "./reach";
@@ -64,20 +64,20 @@ async function runPhases(
 ): Promise<UpgradeResult> {
   const { task } = run;
   const earlier = await earlierRun(run);
-  const reached = await reach(run, earlier.maybeDown);
+  const pauseProblem = await reach(run, earlier.maybeDown);
   await join(run);
   const broughtBy = ({ before: { schematicId } }: Compared): string | undefined =>
     [previous?.schematicId, ...earlier.brings].find((id) => id === schematicId);
-  let compared = await compare(run, reached);
+  let compared = await compare(run, pauseProblem);
   const { paused } = compared;
   if (paused) {
-    const { fault } = wayBetween(compared.before.talosVersion, task.talosVersion);
-    const way = wayFindings(task, fault);
+    const { fault: finding } = wayBetween(compared.before.talosVersion, task.talosVersion);
+    const findingsOfWay = wayFindings(task, finding);
     await precheck(run, compared, broughtBy(compared), {
       next: task,
       onItsWay: false,
       settles: false,
-      way,
+      way: findingsOfWay,
     });
     await leavePause(run, compared.before);
     compared = await compare(run, undefined);
@@ -98,7 +98,7 @@ async function runPhases(
   const way = await patiently(run, () =>
     wayOf(task, run.machine, compared.before.talosVersion, run.releases ?? tablesAlone),
   );
-  const { rebooted, after } = await goThrough(run, way, compared, {
+  const { rebooted, after } = await runHops(run, way, compared, {
     brought: broughtBy(compared),
     // An earlier run may have been killed right after its reboot.
     settles: earlier.brings.some((id) => id === compared.before.schematicId),
@@ -118,14 +118,14 @@ async function runPhases(
  * just have booted.
  * @returns whether it rebooted, and the machine after the last reboot.
  */
-async function goThrough(
+async function runHops(
   run: Run,
   { hops, findings }: MachineWay,
   first: Compared,
   precheckOfFirst: { brought: string | undefined; settles: boolean },
 ): Promise<{ rebooted: boolean; after: Observed | undefined }> {
   const { task } = run;
-  const from = first.before.talosVersion;
+  const startRelease = first.before.talosVersion;
   const steps = [...hops.map((hop) => hopTask(task, hop)), task];
   let compared = first;
   let rebooted = false;
@@ -149,7 +149,7 @@ async function goThrough(
       await check();
       if (effect !== "none") await pullKubernetes(run);
     }
-    await onTheWay(run, from, hops, async () => {
+    await withHopContext(run, startRelease, hops, async () => {
       if (onItsWay) await check();
       const reboots = effect === "reboot" || (effect === "live" && !(await apply(run)));
       after = reboots ? await rebootInto(step, compared) : undefined;
@@ -165,14 +165,14 @@ const tablesAlone = (): Promise<undefined> => Promise.resolve(undefined);
 
 async function warnOfOverrides(run: Run): Promise<void> {
   const { active = "" } = await patiently(run, () => run.machine.configurations());
-  for (const words of overriddenIn(active))
-    run.report(`warning: ${run.task.machine}: in its configuration, ${words}`);
+  for (const override of overriddenIn(active))
+    run.report(`warning: ${run.task.machine}: in its configuration, ${override}`);
 }
 
 /** State of the machine at the end. */
-async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<UpgradeResult> {
+async function resultOf(run: Run, rebooted: boolean, observed?: Observed): Promise<UpgradeResult> {
   const { task, machine, phases } = run;
-  const { bootId, talosVersion, schematicId = "" } = seen ?? (await observe(run));
+  const { bootId, talosVersion, schematicId = "" } = observed ?? (await observe(run));
   const driver =
     task.driverVersion === undefined
       ? undefined

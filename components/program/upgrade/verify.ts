@@ -1,4 +1,4 @@
-import { unfollowedArgs } from "../../recipe/machine/kernel-args";
+import { argsMissingIn } from "../../recipe/machine/kernel-args";
 import { formatDuration } from "../../recipe/rules/duration";
 import { waitOrFail } from "../../clients/clock";
 import type { FieldFinding } from "../../clients/failure";
@@ -43,35 +43,35 @@ async function awaitDriver({
 }: Run): Promise<void> {
   const end = clock.now() + limit;
   const field = `machines.${task.machine}`;
-  const within = formatDuration(limit);
+  const limitText = formatDuration(limit);
   let cri: string | undefined;
-  let ofDriver: string[] = [];
+  let driverFindings: string[] = [];
   const look = async () => {
     cri = await criProblem(machine);
-    ofDriver = await driverProblems(machine, task);
-    const problems = [...(cri === undefined ? [] : [cri]), ...ofDriver];
+    driverFindings = await driverProblems(machine, task);
+    const problems = [...(cri === undefined ? [] : [cri]), ...driverFindings];
     if (problems.length > 0) await guard.look(end - clock.now());
     return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
   };
-  const lacks = (problem: string): FieldFinding => ({
+  const findingOf = (problem: string): FieldFinding => ({
     field,
-    problem: `${problem} (after ${within})`,
+    problem: `${problem} (after ${limitText})`,
     why: "pods would get no GPU there",
     remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`talosctl -n ${task.address} services\`, check the card, and the driver's flavour and branch, then run again`,
   });
   await waitOrFail(clock, { limit, poll, look }, (_, last) => [
-    ...(cri === undefined ? [] : [withoutPods(cri, within, task)]),
-    ...(cri === undefined && ofDriver.length === 0 ? [last] : ofDriver).map(lacks),
+    ...(cri === undefined ? [] : [withoutPods(cri, limitText, task)]),
+    ...(cri === undefined && driverFindings.length === 0 ? [last] : driverFindings).map(findingOf),
   ]);
 }
 
 const withoutPods = (
   problem: string,
-  within: string,
+  limitText: string,
   { machine, address }: UpgradeTask,
 ): FieldFinding => ({
   field: `machines.${machine}`,
-  problem: `${problem} (after ${within})`,
+  problem: `${problem} (after ${limitText})`,
   why: "containerd starts no pods there, although Talos may report the machine as ready",
   remedy: `look at \`talosctl -n ${address} services\` and \`talosctl -n ${address} logs cri\`, repair the cause and run again`,
 });
@@ -83,5 +83,5 @@ async function unfollowedBy(
 ): Promise<string[]> {
   if (image.kernelArgs.length === 0) return [];
   const text = await machine.read("/proc/cmdline");
-  return text === undefined ? [] : unfollowedArgs(image.kernelArgs, text);
+  return text === undefined ? [] : argsMissingIn(image.kernelArgs, text);
 }

@@ -61,15 +61,15 @@ export const cardRisks = {
       spec.dra !== undefined &&
       gpuRequests(spec).map(({ field, claim }) => {
         const { memory } = claim ?? {};
-        const wantedMiB = saidMemory({ ...defined({ memory }) });
-        if (memory === undefined || wantedMiB === undefined) return undefined;
+        const requestedMiB = saidMemory({ ...defined({ memory }) });
+        if (memory === undefined || requestedMiB === undefined) return undefined;
         return machines.map(({ uses }) =>
           uses.map(({ field: ofCard, card }) => {
             const bounds = card && memoryBounds(card);
             return (
               bounds !== undefined &&
-              bounds.least < wantedMiB &&
-              wantedMiB <= bounds.greatest && {
+              bounds.least < requestedMiB &&
+              requestedMiB <= bounds.greatest && {
                 field: `${ofCard}.memory`,
                 problem: `the ${card!.model} exists with ${sizesInWords(card!.memoriesMiB ?? [])}, and not every size meets ${field}.claim.memory (${memory})`,
                 why: "a pod with this claim does not start on a card with less memory",
@@ -122,13 +122,13 @@ function passedOn({
   spec: { kernelArgs = [], patches = [] },
 }: Pick<CheckedMachine, "name" | "uses" | "spec">): Found {
   const text = [...kernelArgs, ...patches]
-    .filter((each) => /vfio[-_]pci|pci[-_]stub/.test(each))
+    .filter((argOrPatch) => /vfio[-_]pci|pci[-_]stub/.test(argOrPatch))
     .join("\n");
-  const taken = new Map(
+  const passedIds = new Map(
     [...text.matchAll(/\b10de:[0-9a-f]{4}\b/gi)].map(([id]) => [findCard(id)?.model, id]),
   );
   return uses.map(({ field, card }) => {
-    const id = card && taken.get(card.model);
+    const id = card && passedIds.get(card.model);
     return (
       id !== undefined && {
         field,
@@ -155,11 +155,11 @@ function power({
     const range = powerRangeOf(card);
     const refused =
       range && ((range.knownMax && watts > range.max) || (range.knownMin && watts < range.min));
-    const own = card.power?.default ?? 0;
-    const seen = watts >= (card.power?.seenFrom ?? own) && watts <= own;
-    const known = range && ((range.knownMin && range.knownMax) || seen);
+    const defaultWatts = card.power?.default ?? 0;
+    const isWithinSeen = watts >= (card.power?.seenFrom ?? defaultWatts) && watts <= defaultWatts;
+    const isKnown = range && ((range.knownMin && range.knownMax) || isWithinSeen);
     return (
-      !(refused || known || card.family === "spark") && {
+      !(refused || isKnown || card.family === "spark") && {
         field: ".powerLimit",
         problem: `it is unknown whether the ${card.model} accepts ${watts} W`,
         why: "if it does not, nvidia-smi refuses the limit, and the card keeps its default limit",

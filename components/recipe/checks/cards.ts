@@ -40,14 +40,16 @@ export const cardChecks = {
     ofFiles: false,
     find: ofMachines((machine) =>
       machine.uses.flatMap((use, index): Found => {
-        const said = machine.spec.gpus?.[index]?.architecture;
-        const other = use.card === undefined || use.card.described ? unlike(use.model) : undefined;
-        if (other !== undefined) return { field: `${use.field}.model`, ...other };
-        if (!use.card) return [unknown(use.field, use.model)];
-        if (said === undefined || said === use.card.architecture) return [];
+        const statedArchitecture = machine.spec.gpus?.[index]?.architecture;
+        const unsupported =
+          use.card === undefined || use.card.described ? unsupportedCard(use.model) : undefined;
+        if (unsupported !== undefined) return { field: `${use.field}.model`, ...unsupported };
+        if (!use.card) return [unknownCard(use.field, use.model)];
+        if (statedArchitecture === undefined || statedArchitecture === use.card.architecture)
+          return [];
         return {
           field: `${use.field}.architecture`,
-          problem: `is ${said}, but the architecture of the ${use.card.model} is ${use.card.architecture}`,
+          problem: `is ${statedArchitecture}, but the architecture of the ${use.card.model} is ${use.card.architecture}`,
           why: "the stack chooses kernel modules and driver by the architecture, and a driver for the wrong architecture does not find the card",
           remedy: "leave architecture out: it is only for cards that no table lists",
         };
@@ -62,12 +64,12 @@ export const cardChecks = {
     find: ofMachines((machine) =>
       machine.uses.map(({ field }, index): Found => {
         const gpu = machine.spec.gpus?.[index];
-        const saidMiB = gpu && saidMemory(gpu);
+        const statedMiB = gpu && saidMemory(gpu);
         const card = gpu && findCard(gpu.model);
-        if (gpu?.memory === undefined || saidMiB === undefined || card === undefined)
+        if (gpu?.memory === undefined || statedMiB === undefined || card === undefined)
           return undefined;
         const sizes = memorySizes(card);
-        if (sizes.length === 0 || meantSize(card, saidMiB) !== undefined) return undefined;
+        if (sizes.length === 0 || meantSize(card, statedMiB) !== undefined) return undefined;
         return {
           field: `${field}.memory`,
           problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
@@ -84,7 +86,7 @@ export const cardChecks = {
     ofFiles: true,
     find: ofGpuMachines((machine) => {
       const pairs = machine.cards.flatMap((card, index) =>
-        machine.cards.slice(index + 1).map((other) => ({ card, other })),
+        machine.cards.slice(index + 1).map((otherCard) => ({ card, other: otherCard })),
       );
       const pair = pairs.find(
         ({ card, other }) =>
@@ -121,7 +123,7 @@ export const cardChecks = {
 } satisfies Checks;
 
 /** Finding for a card that this package does not support. It depends only on the card's name. */
-function unlike(model: string): FindingText | undefined {
+function unsupportedCard(model: string): FindingText | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
   if (isTooOld(model))
     return {
@@ -155,7 +157,7 @@ const modelsNear = remembering(
   (name) => name,
 );
 
-function unknown(field: string, model: string): FieldFinding {
+function unknownCard(field: string, model: string): FieldFinding {
   const name = model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, "").trim();
   if (/^PG\d{3}(-\d{3})?$/i.test(name))
     return {
@@ -166,16 +168,18 @@ function unknown(field: string, model: string): FieldFinding {
         "write the PCI ID that `lspci -nn` prints, e.g. `10de:1df0`, or the name of the card with this board",
     };
   const numbered = knownModels().filter(
-    (known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name,
+    (knownModel) => /^\d{3,4}$/.test(name) && knownModel.split(" ")[1] === name,
   );
-  const near = numbered.length > 0 ? numbered.slice(0, 3) : modelsNear(name);
-  const meant =
-    near.length === 0 ? "" : `did you mean ${near.map((name) => `"${name}"`).join(" or ")}? `;
+  const nearModels = numbered.length > 0 ? numbered.slice(0, 3) : modelsNear(name);
+  const suggestion =
+    nearModels.length === 0
+      ? ""
+      : `did you mean ${nearModels.map((name) => `"${name}"`).join(" or ")}? `;
   return {
     field: `${field}.model`,
     problem: `"${model}" is in no table of cards`,
     why: "the stack chooses kernel modules, driver and resources by the card's architecture",
-    remedy: `${meant}write the name that \`nvidia-smi -L\` prints, or the PCI ID (10de:…), or describe a newer card by architecture and memory`,
+    remedy: `${suggestion}write the name that \`nvidia-smi -L\` prints, or the PCI ID (10de:…), or describe a newer card by architecture and memory`,
   };
 }
 
@@ -185,7 +189,7 @@ function unknown(field: string, model: string): FieldFinding {
  * the power limit pod reports nvidia-smi's refusal. No board accepts more than `most` times the power of its reference
  * design, or less than the part `least` of it.
  */
-const most = 3;
+const mostFactor = 3;
 
 const least = 1 / 100;
 
@@ -201,19 +205,19 @@ function complaintOf(watts: number, card: Card, field: string): Found {
       remedy: "leave it out",
     };
   }
-  const own = card.power?.default ?? 0;
-  const tooLow = watts < (range.knownMin ? range.min : own * least);
-  const tooHigh = watts > (range.knownMax ? range.max : own * most);
+  const defaultWatts = card.power?.default ?? 0;
+  const tooLow = watts < (range.knownMin ? range.min : defaultWatts * least);
+  const tooHigh = watts > (range.knownMax ? range.max : defaultWatts * mostFactor);
   if (!tooLow && !tooHigh) return [];
   return {
     field,
-    problem: `${watts} W is outside the range of the ${card.model} (${takes(range)})`,
+    problem: `${watts} W is outside the range of the ${card.model} (${rangeText(range)})`,
     why: "nvidia-smi refuses this limit, and the card keeps its default limit",
-    remedy: `write a value in that range (${own} W is the card's default)`,
+    remedy: `write a value in that range (${defaultWatts} W is the card's default)`,
   };
 }
 
-function takes({ min, max, knownMin, knownMax }: PowerRange): string {
+function rangeText({ min, max, knownMin, knownMax }: PowerRange): string {
   if (knownMin && knownMax) return `${min} to ${max} W`;
   return knownMax ? `at most ${max} W` : `about ${min} to ${max} W, depending on the board`;
 }

@@ -44,10 +44,13 @@ export const chartObjectChecks = {
 const flawsIn = (values: unknown, path: string): Flaw[] =>
   entriesOf(values).flatMap(([key, value]) => {
     if (notOurs.has(key) || isEmpty(value)) return [];
-    const at = `${path}.${key}`;
+    const fieldPath = `${path}.${key}`;
     const type = Object.hasOwn(types, key) && !isSection(key, value) ? types[key] : undefined;
-    if (type === undefined) return flawsIn(value, at);
-    return objectFlaws(value, type).map(([below, ...rest]): Flaw => [`${at}${below}`, ...rest]);
+    if (type === undefined) return flawsIn(value, fieldPath);
+    return objectFlaws(value, type).map(([below, ...rest]): Flaw => [
+      `${fieldPath}${below}`,
+      ...rest,
+    ]);
   });
 
 /** The plugin's chart expects mappings as Kubernetes does, the operator's chart expects names (their values.yaml). */
@@ -57,16 +60,16 @@ function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Fl
   return holders.flatMap(([holder, value]) => {
     const list = isMapping(value) ? value["imagePullSecrets"] : undefined;
     if (!Array.isArray(list) || holder === "node-feature-discovery") return [];
-    const takes = (item: unknown): boolean =>
+    const isValid = (item: unknown): boolean =>
       field === "devicePlugin"
         ? isMapping(item) && typeof item["name"] === "string"
         : typeof item === "string";
-    const wrong = list.findIndex((item) => !takes(item));
-    if (wrong < 0) return [];
+    const wrongIndex = list.findIndex((item) => !isValid(item));
+    if (wrongIndex < 0) return [];
     const path = [
       `${field}.values`,
       ...(holder === "" ? [] : [holder]),
-      `imagePullSecrets[${wrong}]`,
+      `imagePullSecrets[${wrongIndex}]`,
     ].join(".");
     return [
       field === "devicePlugin"

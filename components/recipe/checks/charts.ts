@@ -19,22 +19,22 @@ export const chartChecks = {
       "gpu-operator, assets/state-device-plugin (the operator brings a device plugin of its own); aicr#1327 (plugin and DRA driver on one node)",
     ofFiles: true,
     find: ({ plan: { spec } }) => {
-      const [one, another] = gpuProviderFields.filter((field) => spec[field]);
-      if (one !== undefined && spec.external)
+      const [provider, otherProvider] = gpuProviderFields.filter((field) => spec[field]);
+      if (provider !== undefined && spec.external)
         return {
           field: "external",
-          problem: `is set together with ${one}`,
-          why: twice,
-          remedy: `keep ${one} if this stack installs it, or external if another tool does`,
+          problem: `is set together with ${provider}`,
+          why: whyNotTwo,
+          remedy: `keep ${provider} if this stack installs it, or external if another tool does`,
         };
-      if (one !== undefined && another !== undefined)
+      if (provider !== undefined && otherProvider !== undefined)
         return {
-          field: another,
-          problem: `is set together with ${one}`,
-          why: `${one === "gpuOperator" ? "the GPU Operator installs its own device plugin, and " : ""}${twice}`,
+          field: otherProvider,
+          problem: `is set together with ${provider}`,
+          why: `${provider === "gpuOperator" ? "the GPU Operator installs its own device plugin, and " : ""}${whyNotTwo}`,
           remedy: "remove one of the two",
         };
-      if (one !== undefined || spec.external) return [];
+      if (provider !== undefined || spec.external) return [];
       return {
         field: "gpuOperator",
         problem: `is missing, and none of ${gpuProviderFields.slice(1).join(", ")} and external is set`,
@@ -55,8 +55,8 @@ export const chartChecks = {
         if (text === undefined || (text === "" && plan.spec.external)) return [];
         const { takes, why, example } = lines[field];
         const version = semver.parse(text);
-        const isFormer = field === "dra" && plan.spec.external !== undefined;
-        if (version && text === text.trim() && (isFormer || takes(version))) return [];
+        const mayBeOlder = field === "dra" && plan.spec.external !== undefined;
+        if (version && text === text.trim() && (mayBeOlder || takes(version))) return [];
         const remedy = `write one exact release, e.g. \`${example}\``;
         if (version)
           return {
@@ -150,12 +150,12 @@ export const chartChecks = {
                   "set external.runtimeClassName to a RuntimeClass whose handler is nvidia, or leave this field out",
               },
         );
-      const told =
+      const listedNamespaces =
         envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
       return (
         external === true &&
         ownValuesOf(plan.spec)?.values !== undefined &&
-        !told.split(",").includes(namespace) && {
+        !listedNamespaces.split(",").includes(namespace) && {
           field: "external.values.toolkit.env",
           problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
           why: "the operator's toolkit gives all cards only to pods in the listed namespaces, so the pods that set power limits would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
@@ -182,7 +182,7 @@ export const chartChecks = {
 } satisfies Checks;
 
 /** Reason why a cluster can have only one GPU provider. */
-const twice = "two GPU providers would hand out the same GPUs";
+const whyNotTwo = "two GPU providers would hand out the same GPUs";
 
 /**
  * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin looks for the driver below

@@ -17,20 +17,24 @@ export function workloadArgumentFindings(
   const { argumentsSchema, asStack } = workloadDescriptors[kind];
   const { spec, findings, pruned } = readAs(argumentsSchema as z.ZodType, args);
   if (spec === undefined) return findings;
-  const said = spec as Record<string, unknown>;
+  const stated = spec as Record<string, unknown>;
   const {
     tolerations: _tolerations,
     exposure: _exposure,
     readyWithin: _readyWithin,
-    ...ofStack
-  } = said;
-  const { workloads, field } = asStack(ofStack);
-  const alone = { talosVersion: `v${knownMinors().at(-1) ?? "1.13"}.0`, machines: {}, workloads };
-  const own = checkCluster(alone)
+    ...workload
+  } = stated;
+  const { workloads, field } = asStack(workload);
+  const stackOfWorkload = {
+    talosVersion: `v${knownMinors().at(-1) ?? "1.13"}.0`,
+    machines: {},
+    workloads,
+  };
+  const findingsOfWorkload = checkCluster(stackOfWorkload)
     .filter((finding) => finding.field === field || finding.field.startsWith(`${field}.`))
     .map((finding) => ({ ...finding, field: finding.field.slice(field.length + 1) || "args" }))
     .filter((finding) => !pruned.includes(finding.field));
-  return [...findings, ...own, ...tolerationFindings(said["tolerations"])];
+  return [...findings, ...findingsOfWorkload, ...tolerationFindings(stated["tolerations"])];
 }
 
 /** Source: kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTolerations). */

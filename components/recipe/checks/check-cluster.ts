@@ -37,10 +37,10 @@ export function foundWithFileTexts(
   looksAhead: boolean,
 ): Finding[] {
   const groups = groupsApart(spec);
-  const apart = groups.flatMap(({ machines }) => Object.keys(machines));
+  const machinesOfGroups = groups.flatMap(({ machines }) => Object.keys(machines));
   const findings = [
     ...findingsAsOne(basis, () => (looksAhead ? aheadOf(spec, basis) : undefined)).filter(
-      ({ check, field }) => ofAll.has(check) || !isOf(apart, field),
+      ({ check, field }) => ofAll.has(check) || !isOf(machinesOfGroups, field),
     ),
     ...groups.flatMap(findingsOfGroup),
   ];
@@ -61,12 +61,12 @@ const ofAll = new Set<string>([
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
   const minor = nextEraAfter(spec.talosVersion);
   if (spec.external === undefined || minor === undefined) return undefined;
-  const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
+  const { releaseFacts: _facts, otherReleaseFacts: _others, ...specWithoutFacts } = spec;
   const keyOf = ({ field, problem }: Finding): string => JSON.stringify([field, problem]);
-  const now = new Set(checkCluster(spec, basis).map(keyOf));
-  const then = checkCluster({ ...rest, talosVersion: `v1.${minor}.0` });
-  const findings = then.filter(
-    (finding) => isWithin(finding.field, "external") && !now.has(keyOf(finding)),
+  const presentFindings = new Set(checkCluster(spec, basis).map(keyOf));
+  const nextFindings = checkCluster({ ...specWithoutFacts, talosVersion: `v1.${minor}.0` });
+  const findings = nextFindings.filter(
+    (finding) => isWithin(finding.field, "external") && !presentFindings.has(keyOf(finding)),
   );
   return { minor, findings };
 }
@@ -74,25 +74,27 @@ function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
 function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[] {
   const context = checkContext(basis, ahead);
   const findings = Object.entries(checks).flatMap(([check, { find, severity }]) =>
-    flat(find(context)).map((found) => ({ check, ...defined({ severity }), ...found })),
+    flat(find(context)).map((finding) => ({ check, ...defined({ severity }), ...finding })),
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;
-  const outside = externalOf(basis.plan.spec);
+  const externalProvider = externalOf(basis.plan.spec);
   const renamed = findings
-    .map((finding) => (outside === undefined ? finding : asExternal(finding, outside)))
+    .map((finding) =>
+      externalProvider === undefined ? finding : asExternal(finding, externalProvider),
+    )
     // A note may be about the placeholder itself.
     .filter(
       ({ field, severity }) =>
         severity === "note" ||
-        outside === undefined ||
-        !isToBeFilled(field, outside.release.values),
+        externalProvider === undefined ||
+        !isToBeFilled(field, externalProvider.release.values),
     );
   // If both checks have a finding about a value, that of the user's values stays: it knows that the chart's default
   // applies to a missing value.
-  const told = new Set(
+  const fieldsOfExternal = new Set(
     renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])),
   );
-  return renamed.filter(({ check, field }) => check === "external" || !told.has(field));
+  return renamed.filter(({ check, field }) => check === "external" || !fieldsOfExternal.has(field));
 }
 
 /** A finding about a stack's own release, rewritten for an external release, with the file and line of the value. */
@@ -101,9 +103,9 @@ function asExternal(finding: Finding, { kind, places }: External): Finding {
     text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
   const field = finding.field === kind ? "external" : renamed(finding.field);
   const path = /^external\.values\.(.*)$/.exec(field)?.[1]?.split(".") ?? [];
-  const above = path.map((_, index) => path.slice(0, path.length - index).join("."));
-  const at = above.find((one) => Object.hasOwn(places, one));
-  const place = at && places[at];
+  const parentPaths = path.map((_, index) => path.slice(0, path.length - index).join("."));
+  const knownPath = parentPaths.find((parentPath) => Object.hasOwn(places, parentPath));
+  const place = knownPath && places[knownPath];
   return {
     ...finding,
     field,

@@ -127,8 +127,8 @@ export const allPatches = (context: CheckContext): ReachingPatch[] => [
 
 /** Finds violations in each patch of a user. Each finding names the field of the patch. */
 export const ofPatches =
-  (find: (one: ReachingPatch, context: CheckContext) => Nested<FindingText>): Find =>
+  (find: (reaching: ReachingPatch, context: CheckContext) => Nested<FindingText>): Find =>
   (context) =>
-    allPatches(context).map((one) =>
-      flat(find(one, context)).map((fault) => ({ field: one.patch.field, ...fault })),
+    allPatches(context).map((reaching) =>
+      flat(find(reaching, context)).map((finding) => ({ field: reaching.patch.field, ...finding })),
     );

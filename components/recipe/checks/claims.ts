@@ -38,9 +38,9 @@ export const claimChecks = {
           remedy: "use gpuOperator, or leave mig out",
         },
         (["timeSlicing", "mps"] as const).map(
-          (way) =>
-            sharing?.[way] !== undefined && {
-              field: `sharing.${way}`,
+          (method) =>
+            sharing?.[method] !== undefined && {
+              field: `sharing.${method}`,
               problem: "is set together with dra",
               why: "the DRA driver shares cards only as an alpha feature, which is off by default",
               remedy:
@@ -57,9 +57,9 @@ export const claimChecks = {
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
       const { claim, gpus, machines, nodeSelector = {} } = request;
-      const isAlone = context.gpuMachines.length === 0; // A workload component without a GpuCluster knows no machines.
+      const hasNoMachines = context.gpuMachines.length === 0; // A workload component without a GpuCluster knows no machines.
       if (claim === undefined) return [];
-      if (context.spec.dra === undefined && !isAlone)
+      if (context.spec.dra === undefined && !hasNoMachines)
         return {
           field: ".claim",
           problem: "is set without dra",
@@ -67,8 +67,8 @@ export const claimChecks = {
           remedy:
             "leave it out and choose machines by nodeSelector, or use `dra` to give cards to pods",
         };
-      const own = ownClaim(claim);
-      if (own !== undefined)
+      const namedClaim = ownClaim(claim);
+      if (namedClaim !== undefined)
         return [
           Object.keys(claim).length > 1 && {
             field: ".claim",
@@ -77,7 +77,7 @@ export const claimChecks = {
             remedy:
               "keep one name, and write the other conditions into that ResourceClaim or template",
           },
-          own.resourceClaimName !== undefined &&
+          namedClaim.resourceClaimName !== undefined &&
             machines > 1 && {
               field: ".claim",
               problem: `names one ResourceClaim for pods on ${machines} machines`,
@@ -85,15 +85,19 @@ export const claimChecks = {
               remedy: "use resourceClaimTemplateName, which gives each pod a claim",
             },
         ];
-      const there = context.gpuMachines.filter((machine) => mayMatch(machine, nodeSelector));
+      const matchingMachines = context.gpuMachines.filter((machine) =>
+        mayMatch(machine, nodeSelector),
+      );
       if (
-        there.length === 0 ||
+        matchingMachines.length === 0 ||
         machinesFor(request, context).some((machine) => mayClaim(machine, request) >= gpus)
       )
         return [];
-      const models = new Set(there.flatMap(({ uses }) => uses.map(({ model }) => model)));
+      const models = new Set(
+        matchingMachines.flatMap(({ uses }) => uses.map(({ model }) => model)),
+      );
       const cards = [...models].join(", ");
-      const names = there.map(({ name }) => name).join(", ");
+      const names = matchingMachines.map(({ name }) => name).join(", ");
       return {
         field: ".claim",
         problem:

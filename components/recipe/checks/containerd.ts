@@ -95,7 +95,7 @@ export const containerdChecks = {
           remedy:
             'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
         },
-        ...containerdFindings(table, containerd).map((flaw) => ({ field, ...flaw })),
+        ...containerdFindings(table, containerd).map((finding) => ({ field, ...finding })),
       ];
     }),
   },
@@ -107,14 +107,14 @@ export const containerdChecks = {
     find: ofMachines((machine, { plan }) => {
       const spec = machine.spec.containerd;
       const { table } = parseToml(spec?.extra ?? "");
-      const named = valueAt(
+      const statedDefault = valueAt(
         table,
         "plugins",
         "io.containerd.cri.v1.runtime",
         "containerd",
         "default_runtime_name",
       );
-      if (!spec?.nvidiaDefaultRuntime && named !== "nvidia") return [];
+      if (!spec?.nvidiaDefaultRuntime && statedDefault !== "nvidia") return [];
       const field = `.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
       if (machine.gpuCount === 0)
         return {
@@ -141,9 +141,9 @@ export const containerdChecks = {
       ofMachines(
         ({ recipe }, { plan }) =>
           plan.era === "nri" &&
-          handlerLeftovers(recipe.containerdPart ?? "").map((fault) => ({
+          handlerLeftovers(recipe.containerdPart ?? "").map((finding) => ({
             field: ".containerd",
-            ...fault,
+            ...finding,
           })),
       ),
       ofPatches(
@@ -191,11 +191,11 @@ function withoutDefaultRuntime(plan: Plan): string {
 /** Whether pods get their cards without NVIDIA's runtime. On Talos ≥ 1.13 the operator uses CDI by default. */
 function byCdi({ kubernetes: { mode, release } }: Plan): boolean {
   const { values } = release;
-  const said =
+  const strategy =
     mode === "devicePlugin"
       ? values["deviceListStrategy"]
       : valueAt(values, "cdi", "enabled") === false
         ? "envvar"
         : (envOf(valueAt(values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY") ?? "cdi-cri");
-  return strategiesIn(said).some((word) => word.startsWith("cdi-"));
+  return strategiesIn(strategy).some((strategyName) => strategyName.startsWith("cdi-"));
 }

@@ -28,10 +28,10 @@ export const driverChecks = {
       'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
     ofFiles: true,
     find: ofGpuMachines((machine, { spec }) => {
-      const fits = (flavour: ModuleFlavour): boolean =>
+      const isSupported = (flavour: ModuleFlavour): boolean =>
         machine.cards.every((card) => flavoursOf(card).includes(flavour));
       // The check mixed-cards reports cards that have no flavour in common.
-      if (!fits("open") && !fits("proprietary")) return [];
+      if (!isSupported("open") && !isSupported("proprietary")) return [];
       const card = machine.cards.find(
         (candidate) => !flavoursOf(candidate).includes(machine.flavour),
       );
@@ -81,8 +81,8 @@ export const driverChecks = {
     find: (context) =>
       ofDrivers(context, {
         boundOf: minDriverOf,
-        fits: (driver, least) => compareDotted(driver, least) >= 0,
-        fault: ({ driver, card, of, bound, instead }) => ({
+        isSupported: (driver, least) => compareDotted(driver, least) >= 0,
+        fault: ({ driver, card, machineName: of, bound, otherBranchRemedy: instead }) => ({
           problem: `${driver}, but the ${card.model} of ${of} needs ${bound} or newer`,
           why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
           ...(instead ?? { remedy: "use a newer Talos version" }),
@@ -96,8 +96,8 @@ export const driverChecks = {
     find: (context) =>
       ofDrivers(context, {
         boundOf: lastBranchOf,
-        fits: (driver, last) => majorOf(driver) <= last,
-        fault: ({ driver, card, of, bound, instead }) => ({
+        isSupported: (driver, last) => majorOf(driver) <= last,
+        fault: ({ driver, card, machineName: of, bound, otherBranchRemedy: instead }) => ({
           problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) is supported only up to branch ${bound}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
           ...(instead ?? { remedy: "stay on an older Talos version" }),
@@ -110,7 +110,7 @@ export const driverChecks = {
       "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, only open modules). checks/images.ts checks the extensions that the stack names",
     ofFiles: true,
     find: ofGpuMachines((machine, { release }) => {
-      const lacks = machine.extensions.find(
+      const missingExtension = machine.extensions.find(
         (name) =>
           nvidiaExtension(name) !== undefined &&
           machine.spec.extensions?.includes(name) !== true &&
@@ -118,12 +118,13 @@ export const driverChecks = {
           !(release.extensions?.includes(name) ?? extensionsOf(release.minor.minor).has(name)),
       );
       const isFlavour =
-        nvidiaExtension(lacks ?? "")?.kind === "modules" && machine.flavour === "proprietary";
+        nvidiaExtension(missingExtension ?? "")?.kind === "modules" &&
+        machine.flavour === "proprietary";
       return (
-        lacks !== undefined &&
+        missingExtension !== undefined &&
         release !== undefined && {
           field: "driver.branch",
-          problem: `branch ${machine.branch} on ${machine.name} needs the extension ${lacks}, which Talos ${release.version.text} does not have`,
+          problem: `branch ${machine.branch} on ${machine.name} needs the extension ${missingExtension}, which Talos ${release.version.text} does not have`,
           why: "the machine could not pull its installer image",
           remedy: isFlavour
             ? "set another branch, or set driver.flavour to open"
@@ -167,7 +168,7 @@ export const driverChecks = {
       const modules = [...branchesOf("modules")];
       const toolkit = [...branchesOf("toolkit")];
       if (modules.length === 1 && toolkit.length === 1 && modules[0] === toolkit[0])
-        return against(machine, spec);
+        return findingsOfStatedDriver(machine, spec);
       return {
         field: ".extensions",
         problem: `the kernel modules are of branch ${modules.join(" and ")}, and the container toolkit is of branch ${toolkit.join(" and ")}`,
@@ -241,15 +242,15 @@ function whyNot(flavour: ModuleFlavour, card: Card): string {
 }
 
 /** A driver that does not support a card. */
-interface Unfit<Bound> {
+interface UnsupportedDriver<Bound> {
   /** The driver as a message names it: branch, version and Talos version. */
   driver: string;
   card: Card;
   /** Name of the card's machine. */
-  of: string;
+  machineName: string;
   bound: Bound;
   /** Remedy that selects a driver with support for the card; undefined if no branch of the release has one. */
-  instead: Pick<FindingText, "remedy" | "ofFiles"> | undefined;
+  otherBranchRemedy: Pick<FindingText, "remedy" | "ofFiles"> | undefined;
 }
 
 /** Drivers that do not support a card of their machine, each with the limit that the card sets. */
@@ -257,29 +258,33 @@ const ofDrivers = <Bound>(
   { spec, release, gpuMachines }: CheckContext,
   rule: {
     boundOf: (card: Card) => Bound;
-    fits: (driver: string, bound: Bound) => boolean;
-    fault: (unfit: Unfit<Bound>) => FindingText;
+    isSupported: (driver: string, bound: Bound) => boolean;
+    fault: (unsupported: UnsupportedDriver<Bound>) => FindingText;
   },
 ): Found =>
   gpuMachines.map((machine) => {
     const { driverVersion, branch, cards } = machine;
     if (driverVersion === undefined || release === undefined) return undefined;
-    const card = cards.find((one) => !rule.fits(driverVersion, rule.boundOf(one)));
+    const card = cards.find(
+      (candidate) => !rule.isSupported(driverVersion, rule.boundOf(candidate)),
+    );
     if (card === undefined) return undefined;
-    const other = branch === "lts" ? "production" : "lts";
-    const version = release.drivers[other];
-    const otherFits = cards.every((one) => rule.fits(version, rule.boundOf(one)));
+    const otherBranch = branch === "lts" ? "production" : "lts";
+    const version = release.drivers[otherBranch];
+    const otherFits = cards.every((candidate) =>
+      rule.isSupported(version, rule.boundOf(candidate)),
+    );
     return {
       field: spec.driver?.branch ? "driver.branch" : "talosVersion",
       ...rule.fault({
         driver: `the ${branch} driver of Talos ${spec.talosVersion} is ${driverVersion}`,
         card,
-        of: machine.name,
+        machineName: machine.name,
         bound: rule.boundOf(card),
-        instead: otherFits
+        otherBranchRemedy: otherFits
           ? {
-              remedy: `set driver.branch to ${other} (${version})`,
-              ofFiles: { remedy: `use the extensions of branch ${other} (${version})` },
+              remedy: `set driver.branch to ${otherBranch} (${version})`,
+              ofFiles: { remedy: `use the extensions of branch ${otherBranch} (${version})` },
             }
           : undefined,
       }),
@@ -287,23 +292,24 @@ const ofDrivers = <Bound>(
   });
 
 /** Finding about extensions in a list whose branch or flavour differs from `driver`. */
-function against(machine: CheckedMachine, spec: ClusterSpec): Found {
+function findingsOfStatedDriver(machine: CheckedMachine, spec: ClusterSpec): Found {
   const { branch, flavour } = seenBy(spec, machine.spec).driver ?? {};
   const modules = machine.extensions
     .map(nvidiaExtension)
     .find((extension) => extension?.kind === "modules");
-  const [wanted, listed] =
+  const [statedValue, extensionValue] =
     [
       [branch, modules?.branch],
       [flavour, modules?.flavour],
     ].find(
-      ([wanted, listed]) => wanted !== undefined && listed !== undefined && wanted !== listed,
+      ([stated, extension]) =>
+        stated !== undefined && extension !== undefined && stated !== extension,
     ) ?? [];
   return (
-    wanted !== undefined &&
-    listed !== undefined && {
+    statedValue !== undefined &&
+    extensionValue !== undefined && {
       field: `${machine.field}.extensions`,
-      problem: `lists ${listed} kernel modules, but driver sets ${wanted}`,
+      problem: `lists ${extensionValue} kernel modules, but driver sets ${statedValue}`,
       why: "only one of the two would take effect",
       remedy:
         "leave NVIDIA's extensions out: the package adds those that fit the card and the field driver",

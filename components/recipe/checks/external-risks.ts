@@ -14,11 +14,11 @@ export const externalRisks = {
     rule: "The stack itself installs the GPU provider",
     source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
-    find: ofExternal(({ outside: { assumesNamespace, release } }) => {
-      const where = assumesNamespace ? "" : ` in namespace ${release.namespace}`;
+    find: ofExternal(({ externalProvider: { assumesNamespace, release } }) => {
+      const namespaceText = assumesNamespace ? "" : ` in namespace ${release.namespace}`;
       return {
         field: "external",
-        problem: `another tool manages ${release.chart}${where}`,
+        problem: `another tool manages ${release.chart}${namespaceText}`,
         why: "this stack creates, changes and removes no object of that release",
         remedy: "nothing needs to be done",
       };
@@ -45,7 +45,7 @@ export const externalRisks = {
     source: "Flux: Kustomization, targetNamespace; kustomize: namespace",
     ofFiles: false,
     find: ofExternal(
-      ({ outside: { assumesNamespace, release } }) =>
+      ({ externalProvider: { assumesNamespace, release } }) =>
         assumesNamespace && {
           field: "external.namespace",
           problem: `no file sets the namespace of the release, so the plan assumes ${release.namespace}`,
@@ -61,7 +61,7 @@ export const externalRisks = {
     source:
       "fluxcd.io, Kustomization, postBuild; templates of Helm, helmfile and minijinja; SOPS, 1Password and Vault",
     ofFiles: false,
-    find: ofExternal(({ outside: { release } }) =>
+    find: ofExternal(({ externalProvider: { release } }) =>
       filledPaths(release.values).map((path) => ({
         field: `external.values.${path}`,
         problem: "has a placeholder that another tool fills in",
@@ -76,7 +76,7 @@ export const externalRisks = {
     source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
     find: ofExternal(
-      ({ own }) =>
+      ({ ownValues: own }) =>
         own?.values === undefined && {
           field: "external.values",
           problem: "are unknown",
@@ -91,7 +91,7 @@ export const externalRisks = {
     source: "values.yaml and templates of each release of the chart",
     ofFiles: false,
     find: ofExternal(
-      ({ own, outside: { release } }) =>
+      ({ ownValues: own, externalProvider: { release } }) =>
         own?.values !== undefined &&
         release.version === "" && {
           field: "external.version",
@@ -107,7 +107,7 @@ export const externalRisks = {
     source: "cozystack#2323; siderolabs/docs, NVIDIA GPU (sets DISABLE_DEV_CHAR_SYMLINK_CREATION)",
     ofFiles: false,
     find: ofExternal(
-      ({ own, outside: { kind }, spec }) =>
+      ({ ownValues: own, externalProvider: { kind }, spec }) =>
         kind === "gpuOperator" &&
         own?.values !== undefined &&
         !own.partly &&
@@ -130,14 +130,14 @@ export const externalRisks = {
       "siderolabs/docs, NVIDIA GPU: the plugin's own container must see the cards, so it needs NVIDIA's runtime",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
-      const own = ownValuesOf(spec);
+      const ownValues = ownValuesOf(spec);
       return (
-        own?.kind === "devicePlugin" &&
+        ownValues?.kind === "devicePlugin" &&
         eraOf(spec.talosVersion) !== "nri" &&
-        own.values !== undefined &&
-        !own.partly &&
-        (valueAt(own.values, "runtimeClassName") ?? "") === "" && {
-          field: `${own.field}.values.runtimeClassName`,
+        ownValues.values !== undefined &&
+        !ownValues.partly &&
+        (valueAt(ownValues.values, "runtimeClassName") ?? "") === "" && {
+          field: `${ownValues.field}.values.runtimeClassName`,
           problem: "is not set",
           why: "without a RuntimeClass the plugin finds the cards only if nvidia is the machine's default runtime",
           remedy:
@@ -171,15 +171,20 @@ export const externalRisks = {
 interface ExternalCase {
   spec: ClusterSpec;
   external: ExternalSpec;
-  outside: External;
-  own: OwnValues | undefined;
+  externalProvider: External;
+  ownValues: OwnValues | undefined;
 }
 
 /** Finds violations in an external release. */
-function ofExternal(find: (one: ExternalCase) => Found): Find {
+function ofExternal(find: (externalCase: ExternalCase) => Found): Find {
   return ({ plan: { spec } }) => {
-    const outside = externalOf(spec);
-    if (spec.external === undefined || outside === undefined) return [];
-    return find({ spec, external: spec.external, outside, own: ownValuesOf(spec) });
+    const externalProvider = externalOf(spec);
+    if (spec.external === undefined || externalProvider === undefined) return [];
+    return find({
+      spec,
+      external: spec.external,
+      externalProvider,
+      ownValues: ownValuesOf(spec),
+    });
   };
 }

@@ -26,23 +26,27 @@ export const externalChecks = {
       "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
     ofFiles: true,
     find: (context) => {
-      const own = ownValuesOf(context.plan.spec);
-      if (own === undefined) return [];
-      const { values } = own;
-      const said = context.plan.spec.external;
-      if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
+      const ownValues = ownValuesOf(context.plan.spec);
+      if (ownValues === undefined) return [];
+      const { values } = ownValues;
+      const external = context.plan.spec.external;
+      if (
+        external !== undefined &&
+        external.kind === undefined &&
+        external.read?.kind === undefined
+      )
         return [unread(context), unsaid(context)];
       return [
         unread(context),
         classOfHandler(context),
-        beside(context, own),
+        settingsWithOwnValues(context, ownValues),
         values !== undefined && [
           wrongValues(
             context,
             neededOutside,
-            (at) => !own.partly || valueAt(context.spec, ...at.split(".")) !== undefined,
+            (path) => !ownValues.partly || valueAt(context.spec, ...path.split(".")) !== undefined,
           ),
-          !own.partly && outOfSome(context, own),
+          !ownValues.partly && outOfSome(context, ownValues),
         ],
       ];
     },
@@ -50,9 +54,9 @@ export const externalChecks = {
 } satisfies Checks;
 
 const unread = ({ plan }: CheckContext): Found =>
-  (plan.spec.external?.read?.unread ?? []).map((what) => ({
+  (plan.spec.external?.read?.unread ?? []).map((unreadPart) => ({
     field: "external.files",
-    problem: what,
+    problem: unreadPart,
     why: "the stack would not know the GPU provider and its values",
     remedy:
       "list the files that install the GPU provider, or write kind, version, namespace and values under external",
@@ -91,28 +95,28 @@ function unsaid({ plan }: CheckContext): Found {
 }
 
 /** Findings for fields that only work if the stack installs the release itself. */
-function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
+function settingsWithOwnValues({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
-  const operator = kind === "gpuOperator";
+  const isOperator = kind === "gpuOperator";
   const label = "and the machine's label nvidia.com/mig.config";
-  const mig = operator
+  const mig = isOperator
     ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, ${label})`
     : "";
-  const words = field === "external" ? "external" : `${field}.takeOver`;
+  const fieldText = field === "external" ? "external" : `${field}.takeOver`;
   return [
     sharing !== undefined && {
       field: "sharing",
-      problem: `is set together with ${words}`,
+      problem: `is set together with ${fieldText}`,
       why: "the values of the release set the sharing, and the stack does not change those values",
       remedy:
         field === "external"
           ? `remove this field, and set sharing in those values${mig}. If pods then request a resource other than nvidia.com/gpu, set external.resourceName to it`
           : `remove this field, and set sharing in those values${mig}`,
     },
-    operator &&
+    isOperator &&
       monitoring?.serviceMonitor && {
         field: "monitoring.serviceMonitor",
-        problem: `is set together with ${words}`,
+        problem: `is set together with ${fieldText}`,
         why: "the operator creates this ServiceMonitor by the values of its release, which the stack does not change",
         remedy:
           "remove this field, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` in those values",

@@ -30,20 +30,24 @@ export const imageChecks = {
     find: ofMachines((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const field = `.extensions[${index}]`;
-        const suffixed = Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name] : undefined;
-        if (suffixed) return withoutBranch(field, name, suffixed);
+        const suffixedName = Object.hasOwn(unsuffixedNames, name)
+          ? unsuffixedNames[name]
+          : undefined;
+        if (suffixedName) return withoutBranch(field, name, suffixedName);
         if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
-        const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
-        const meant = closest(withoutPrefix(name), known);
+        const knownExtensions = release
+          ? [...extensionsOf(release.minor.minor)].map(withoutPrefix)
+          : [];
+        const closestName = closest(withoutPrefix(name), knownExtensions);
         // A user's own Factory may have further extensions. The update requests its installer image before any machine
         // reboots.
-        if (spec.factoryUrl !== undefined && meant === undefined && !soundsLikeNvidia(name))
+        if (spec.factoryUrl !== undefined && closestName === undefined && !soundsLikeNvidia(name))
           return [];
         return {
           field,
           problem: `there is no official extension ${shown(name)} in any Talos version`,
           why: "the Image Factory accepts any name, but fails when the machine pulls the image",
-          ...anotherName(name, meant),
+          ...anotherName(name, closestName),
         };
       }),
     ),
@@ -98,22 +102,27 @@ export const imageChecks = {
     find: ofMachines(({ field, spec }) =>
       lists.flatMap((list): Found => {
         const name = list === "extensions" ? officialName : (text: string): string => text;
-        const brought = (spec[list] ?? []).map(name);
-        const all = new Set(brought);
-        const twice = placeOfRepeated(brought);
-        const dropped = (spec.drop?.[list] ?? []).findIndex((each) => all.has(name(each)));
-        const [again, lost] = [spec[list]?.[twice], spec.drop?.[list]?.[dropped]];
+        const names = (spec[list] ?? []).map(name);
+        const nameSet = new Set(names);
+        const repeatedIndex = placeOfRepeated(names);
+        const droppedIndex = (spec.drop?.[list] ?? []).findIndex((droppedName) =>
+          nameSet.has(name(droppedName)),
+        );
+        const [repeatedItem, droppedItem] = [
+          spec[list]?.[repeatedIndex],
+          spec.drop?.[list]?.[droppedIndex],
+        ];
         return [
           list !== "kernelArgs" &&
-            again !== undefined && {
-              field: `.${list}[${twice}]`,
-              problem: `${shown(again)} is listed twice`,
+            repeatedItem !== undefined && {
+              field: `.${list}[${repeatedIndex}]`,
+              problem: `${shown(repeatedItem)} is listed twice`,
               why: "an image has each extension once, so one of the two entries is a mistake",
               remedy: "remove one of the two, or correct its name",
             },
-          lost !== undefined && {
-            field: `.drop.${list}[${dropped}]`,
-            problem: `${shown(lost)} is also listed under ${field}.${list}`,
+          droppedItem !== undefined && {
+            field: `.drop.${list}[${droppedIndex}]`,
+            problem: `${shown(droppedItem)} is also listed under ${field}.${list}`,
             why: "the next image cannot both have it and lack it",
             remedy: "remove it from one of the two lists",
           },
@@ -136,7 +145,7 @@ export const imageChecks = {
     find: ofMachines((machine, { clusterPatches }) =>
       Object.entries(machine.spec.moduleParameters ?? {}).flatMap(([module, parameters]): Found => {
         const field = `.moduleParameters.${module}`;
-        const ours = machine.recipe.kernelModules.map(({ name }) => name);
+        const loadedModules = machine.recipe.kernelModules.map(({ name }) => name);
         if (machine.gpuCount === 0 && /^nvidia(?:_|$)/.test(module))
           return {
             field,
@@ -144,30 +153,35 @@ export const imageChecks = {
             why: "the parameters would have no effect",
             remedy: "remove the parameters, or list the machine's cards under gpus",
           };
-        const known = ours.length === 0 ? "this machine has no GPU" : `it loads ${ours.join(", ")}`;
-        if (!ours.includes(module))
+        const loadedText =
+          loadedModules.length === 0
+            ? "this machine has no GPU"
+            : `it loads ${loadedModules.join(", ")}`;
+        if (!loadedModules.includes(module))
           return {
             field,
-            problem: `${module} is not a module that this package loads (${known})`,
+            problem: `${module} is not a module that this package loads (${loadedText})`,
             why: "the parameters would have no effect",
-            remedy: `${didYouMean(module, ours)}or load this module and set its parameters under machine.kernel.modules in a patch`,
+            remedy: `${didYouMean(module, loadedModules)}or load this module and set its parameters under machine.kernel.modules in a patch`,
           };
-        const rival = [...clusterPatches, ...machine.patches].find(({ modules }) =>
+        const patchWithModule = [...clusterPatches, ...machine.patches].find(({ modules }) =>
           modules.some(({ name }) => name === module),
         );
-        if (rival !== undefined)
+        if (patchWithModule !== undefined)
           return {
             field,
-            problem: `${rival.field} also declares ${module}`,
+            problem: `${patchWithModule.field} also declares ${module}`,
             why: "Talos uses one list of parameters per module, so the list of the patch would replace this one",
             remedy: "write the parameters in the patch, or remove the module from the patch",
           };
-        const odd = parameters.find((text) => !/^[\w-]+(?:=(?:"[^"]*"|[^\s"])*)?$/.test(text));
-        return odd === undefined
+        const malformed = parameters.find(
+          (text) => !/^[\w-]+(?:=(?:"[^"]*"|[^\s"])*)?$/.test(text),
+        );
+        return malformed === undefined
           ? []
           : {
               field,
-              problem: `"${odd}" is not one parameter`,
+              problem: `"${malformed}" is not one parameter`,
               why: "the kernel splits the parameters at spaces and ignores unknown ones, so the module would not get this value",
               remedy:
                 "write one parameter per entry, as `name=value`, and put a value with spaces in double quotes",
@@ -210,14 +224,14 @@ export const imageChecks = {
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
     find: ofPatches(({ patch, machines }) => {
-      const configures = patch.documents.map(valueOfDocument).some(configuresMultipath);
+      const configuresService = patch.documents.map(valueOfDocument).some(configuresMultipath);
       const machine = machines.find(
         ({ spec, recipe }) =>
           refusesMultipath(recipe.talosVersion) &&
           (spec.installerImage !== undefined || recipe.extensions.includes(multipath.extension)),
       );
       return (
-        configures &&
+        configuresService &&
         machine !== undefined && {
           problem: `has an ExtensionServiceConfig for ${multipath.service}, and ${machine.name} gets Talos ${machine.recipe.talosVersion} with the extension multipath-tools`,
           why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and Talos reboots a machine whose services do not start`,
@@ -257,20 +271,22 @@ function withoutBranch(field: string, name: string, suffixed: string[]): FieldFi
 /** Remedy for a name that no official extension has. */
 function anotherName(
   name: string,
-  meant: string | undefined,
+  closestName: string | undefined,
 ): Pick<FindingText, "remedy" | "ofFiles"> {
-  const all = "the Image Factory lists them under /version/<release>/extensions/official";
+  const whereToFind = "the Image Factory lists them under /version/<release>/extensions/official";
   if (soundsLikeNvidia(name))
     return {
       remedy: `leave it out, because the package chooses NVIDIA's extensions by the card and driver.branch`,
-      ofFiles: { remedy: `leave it out, or name an official extension (${all})` },
+      ofFiles: { remedy: `leave it out, or name an official extension (${whereToFind})` },
     };
-  if (meant !== undefined)
-    return { remedy: `did you mean "siderolabs/${meant}"? name an official extension (${all})` };
+  if (closestName !== undefined)
+    return {
+      remedy: `did you mean "siderolabs/${closestName}"? name an official extension (${whereToFind})`,
+    };
   return {
-    remedy: `name an official extension (${all}), or set factoryUrl or installerImage for an extension of your own`,
+    remedy: `name an official extension (${whereToFind}), or set factoryUrl or installerImage for an extension of your own`,
     ofFiles: {
-      remedy: `name an official extension (${all}), or use your own Image Factory or installer image for an extension of your own`,
+      remedy: `name an official extension (${whereToFind}), or use your own Image Factory or installer image for an extension of your own`,
     },
   };
 }
@@ -345,36 +361,45 @@ const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 const lists = ["extensions", "kernelArgs"] as const;
 
 /** Finding about a kernel argument that is a parameter of one of NVIDIA's modules, or that blocks one of them. */
-function ofModule(arg: string, where: string, machine?: CheckedMachine): FindingText | undefined {
-  const barred = /^module_blacklist=(.*)$/.exec(arg)?.[1]?.split(",") ?? [];
-  const lost = machine?.recipe.kernelModules.find(({ name }) => barred.includes(name));
-  if (lost)
+function ofModule(
+  arg: string,
+  fieldPath: string,
+  machine?: CheckedMachine,
+): FindingText | undefined {
+  const blockedModules = /^module_blacklist=(.*)$/.exec(arg)?.[1]?.split(",") ?? [];
+  const blockedModule = machine?.recipe.kernelModules.find(({ name }) =>
+    blockedModules.includes(name),
+  );
+  if (blockedModule)
     return {
-      problem: `blocks the kernel module ${lost.name}`,
+      problem: `blocks the kernel module ${blockedModule.name}`,
       why: "the driver needs this module, so the machine would find no card",
       remedy:
         "remove the argument (and list it under drop.kernelArgs if the machine boots with it now)",
       ofFiles: { remedy: "remove the argument" },
     };
-  const found = moduleParameterIn(arg);
+  const moduleParameter = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0]!;
-  if (found === undefined) return undefined;
-  const without: FindingText = {
+  if (moduleParameter === undefined) return undefined;
+  const noEffect: FindingText = {
     problem: `${key} has no effect as a kernel argument`,
     why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
-    remedy: `write it to ${where}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
+    remedy: `write it to ${fieldPath}.moduleParameters: \`${moduleParameter.module}: ['${moduleParameter.parameter}']\``,
     ofFiles: {
-      remedy: `write it to machine.kernel.modules[].parameters: \`${found.module}: ['${found.parameter}']\``,
+      remedy: `write it to machine.kernel.modules[].parameters: \`${moduleParameter.module}: ['${moduleParameter.parameter}']\``,
     },
   };
   // A blank splits the text into several arguments, and the kernel may read one of them.
-  return /\s/.test(arg) ? without : { ...without, severity: "warning" };
+  return /\s/.test(arg) ? noEffect : { ...noEffect, severity: "warning" };
 }
 
-function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<FindingText> {
-  const said = valueAt(patch.config, "machine", "install", "extraKernelArgs");
-  const where = machine && others.length === 0 ? machine.field : "machineDefaults";
-  return listOf(said).map((arg) => ofModule(asText(arg), where, machine));
+function patchArgs({
+  patch,
+  machines: [machine, ...otherMachines],
+}: ReachingPatch): Nested<FindingText> {
+  const extraArgs = valueAt(patch.config, "machine", "install", "extraKernelArgs");
+  const fieldPath = machine && otherMachines.length === 0 ? machine.field : "machineDefaults";
+  return listOf(extraArgs).map((arg) => ofModule(asText(arg), fieldPath, machine));
 }
 
 /** Finding about a kernel argument of an image, the same on every Talos release. */
@@ -404,13 +429,13 @@ function argFault(arg: string, machine: CheckedMachine): FindingText | undefined
 function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): Found {
   const args = machine.spec.kernelArgs ?? [];
   const faults = args.flatMap((arg, index) => {
-    const found = argFault(arg, machine);
-    return found === undefined ? [] : [{ field: `.kernelArgs[${index}]`, ...found }];
+    const argFinding = argFault(arg, machine);
+    return argFinding === undefined ? [] : [{ field: `.kernelArgs[${index}]`, ...argFinding }];
   });
-  const living = args.filter((arg) => moduleParameterIn(arg) === undefined);
+  const effectiveArgs = args.filter((arg) => moduleParameterIn(arg) === undefined);
   const isWrong = faults.some(({ severity }) => severity === undefined);
   const takesEffect = !release || release.version.minor >= 10 || machine.spec.secureBoot === true;
-  if (isWrong || living.length === 0 || takesEffect) return faults;
+  if (isWrong || effectiveArgs.length === 0 || takesEffect) return faults;
   return [
     ...faults,
     {

@@ -83,7 +83,7 @@ function removedOf({ component, args, gates }: Component) {
       .flatMap(named(Object.keys(args), (name) => `the flag --${name}`)),
     ...featureGates.flatMap(named(set, (name) => `the feature gate ${name}`)),
     ...admissionPlugins.flatMap(named(plugins, (name) => `the admission plugin ${name}`)),
-  ].map((found) => ({ component, ...found }));
+  ].map((setting) => ({ component, ...setting }));
 }
 
 const named =

@@ -97,7 +97,7 @@ export const machineRisks = {
         if (installerImage === undefined) return undefined;
         const { cards, gpuCount, extensions, flavour, branch } = machine;
         const args = kernelArgsFor(cards);
-        const needed = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
+        const neededContents = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
         return {
           field: `${field}.installerImage`,
           problem:
@@ -105,7 +105,7 @@ export const machineRisks = {
           why: "the image is your own, and no list of its contents exists",
           remedy:
             gpuCount > 0
-              ? `make sure that the image has ${needed}`
+              ? `make sure that the image has ${neededContents}`
               : "make sure that the image has everything that the machine needs",
         };
       }),

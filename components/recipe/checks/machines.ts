@@ -30,13 +30,13 @@ export const machineChecks = {
         .filter((machine) => machine.spec.configuration === "owned")
         .map((machine) => machine.name);
       if (owned.length === 0) return [];
-      const needed = {
+      const requiredFields = {
         clusterName: "home",
         clusterEndpoint: "https://10.0.10.10:6443",
         kubernetesVersion: "v1.35.0",
       };
-      return Object.entries(needed)
-        .filter(([field]) => spec[field as keyof typeof needed] === undefined)
+      return Object.entries(requiredFields)
+        .filter(([field]) => spec[field as keyof typeof requiredFields] === undefined)
         .map(([field, example]) => ({
           field,
           problem: `is missing, and the stack owns ${owned.join(", ")}`,
@@ -118,12 +118,12 @@ export const machineChecks = {
         registersWithDomain(machine, context)
       )
         return [];
-      const short = name.split(".")[0]!;
+      const shortHostname = name.split(".")[0]!;
       return {
         field,
-        problem: `${shown(name)} has a domain, but Talos names the node ${short}`,
+        problem: `${shown(name)} has a domain, but Talos names the node ${shortHostname}`,
         why: "Talos leaves the host's domain out of the node's name, so the update would wait forever for the node",
-        remedy: `name the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
+        remedy: `name the machine ${shortHostname}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
       };
     }),
   },
@@ -133,17 +133,17 @@ export const machineChecks = {
       "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",
     ofFiles: false,
     find: ({ machines }) => {
-      const first = new Map<string, string>();
+      const machineByAddress = new Map<string, string>();
       return machines.map(({ field, name, spec: { address } }) => {
         const fault = addressRule(address);
         if (fault) return { field: `${field}.address`, ...fault };
-        const one = canonicalAddress(address);
-        const other = first.get(one);
-        first.set(one, other ?? name);
+        const canonical = canonicalAddress(address);
+        const otherMachine = machineByAddress.get(canonical);
+        machineByAddress.set(canonical, otherMachine ?? name);
         return (
-          other !== undefined && {
+          otherMachine !== undefined && {
             field: `${field}.address`,
-            problem: `${address} is also the address of ${other}`,
+            problem: `${address} is also the address of ${otherMachine}`,
             why: "the update would configure, upgrade and reboot one machine twice at the same time",
             remedy: "give each machine its own address",
           }
@@ -241,12 +241,14 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
       why: "Omni writes UUIDs in lower case, so it would find no machine with this UUID",
       remedy: takeItsId,
     };
-  const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === uuid);
+  const otherMachine = machines.find(
+    (machine) => machine.name !== name && machine.spec.uuid === uuid,
+  );
   return (
-    other !== undefined &&
-    other.name <= name && {
+    otherMachine !== undefined &&
+    otherMachine.name <= name && {
       field: ".uuid",
-      problem: `is also the UUID of ${other.name}`,
+      problem: `is also the UUID of ${otherMachine.name}`,
       why: "Omni would apply the patches of both machines to one machine, and write its containerd part twice",
       remedy: takeItsId,
     }
@@ -261,8 +263,8 @@ function registersWithDomain(
   { patches }: CheckedMachine,
   { clusterPatches }: CheckContext,
 ): boolean {
-  const said = [...clusterPatches, ...patches].map(({ config }) =>
+  const values = [...clusterPatches, ...patches].map(({ config }) =>
     valueAt(config, "machine", "kubelet", "registerWithFQDN"),
   );
-  return said.findLast((value) => typeof value === "boolean") === true;
+  return values.findLast((value) => typeof value === "boolean") === true;
 }

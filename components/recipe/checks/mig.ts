@@ -24,13 +24,13 @@ export const migChecks = {
     source: "NVIDIA MIG user guide, supported GPUs",
     ofFiles: false,
     find: ({ spec, gpuMachines }) => {
-      const whole = gpuMachines.filter((machine) => !canSplit(machine));
+      const unsplitMachines = gpuMachines.filter((machine) => !canSplit(machine));
       return (
         spec.sharing?.mig !== undefined &&
-        whole.length > 0 &&
-        whole.length < gpuMachines.length && {
+        unsplitMachines.length > 0 &&
+        unsplitMachines.length < gpuMachines.length && {
           field: "sharing.mig",
-          problem: `${namesOf(whole)} ${whole.length > 1 ? "have" : "has"} no card with MIG`,
+          problem: `${namesOf(unsplitMachines)} ${unsplitMachines.length > 1 ? "have" : "has"} no card with MIG`,
           why: "the node offers each card without MIG as a whole GPU",
           remedy: "nothing needs to be done",
         }

@@ -34,12 +34,12 @@ export const nodeChecks = {
       ofMachines((machine, context) =>
         Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
           const field = `.labels.${key}`;
-          const form = qualifiedName(key) ?? labelValue(text);
-          if (form)
+          const formFault = qualifiedName(key) ?? labelValue(text);
+          if (formFault)
             return {
               field,
-              ...form,
-              problem: `${key}: ${shown(text)} is not a label (${form.problem})`,
+              ...formFault,
+              problem: `${key}: ${shown(text)} is not a label (${formFault.problem})`,
             };
           const fault = labelFault(machine, key, text, context);
           return fault && { field, ...fault };
@@ -121,11 +121,11 @@ function labelFault(
   text: string,
   context: CheckContext,
 ): FindingText | undefined {
-  const byKubelet =
+  const kubeletValues =
     key === "kubernetes.io/hostname"
       ? [machine.name]
       : Object.hasOwn(ofKubelet, key) && ofKubelet[key];
-  if (byKubelet && !byKubelet.includes(text))
+  if (kubeletValues && !kubeletValues.includes(text))
     return {
       problem: `${key}: "${text}" is not the value that the kubelet sets`,
       why: "the kubelet sets this label itself, so pods that select this value would find no node",
@@ -139,16 +139,17 @@ function labelFault(
       why: "the plugin waits for a configuration of that name, and the node offers no GPU",
       remedy: "name one of them, or leave the label out for the default configuration",
     };
-  const off = machine.gpuCount > 0 && turnedOff(context, key, text);
-  const ours = Object.hasOwn(machine.recipe.nodeLabels, key)
+  const isTurnedOff = machine.gpuCount > 0 && turnedOff(context, key, text);
+  const plannedValue = Object.hasOwn(machine.recipe.nodeLabels, key)
     ? machine.recipe.nodeLabels[key]
     : undefined;
   const why =
     "this label decides whether NVIDIA's pods run on the node, so the node would offer no GPU";
-  if (off) return { problem: `${key}: "${text}" turns the GPU off`, why, remedy: "leave it out" };
-  if (ours === undefined || ours === text) return undefined;
+  if (isTurnedOff)
+    return { problem: `${key}: "${text}" turns the GPU off`, why, remedy: "leave it out" };
+  if (plannedValue === undefined || plannedValue === text) return undefined;
   return {
-    problem: `${key}: "${text}" conflicts with "${ours}", the value that the stack sets`,
+    problem: `${key}: "${text}" conflicts with "${plannedValue}", the value that the stack sets`,
     why,
     remedy: "leave it out",
   };
@@ -220,20 +221,23 @@ function outOfAll(context: CheckContext, path: string[]): Found {
   if (entries === undefined || spec.bootstrap !== true) return [];
   // Talos taints control planes, unless a patch sets the opposite (talos v1.13, machinery/config/types/v1alpha1,
   // AllowSchedulingOnControlPlanes).
-  const said = allPatches(context).some(
+  const patchesDecide = allPatches(context).some(
     ({ patch }) =>
       patch.text.includes("allowSchedulingOn") || patch.kinds.includes("KubeNodeConfig"),
   );
-  const given = said ? [] : [controlPlaneTaint];
-  const kept = machines.map(({ name, spec: own }) => {
-    const taints = [...taintsWithPatches(spec, own), ...(own.role === "controlplane" ? given : [])];
+  const controlPlaneTaints = patchesDecide ? [] : [controlPlaneTaint];
+  const machineTaints = machines.map(({ name, spec: machineSpec }) => {
+    const taints = [
+      ...taintsWithPatches(spec, machineSpec),
+      ...(machineSpec.role === "controlplane" ? controlPlaneTaints : []),
+    ];
     return { name, taint: taints.find((taint) => keepsOut(entries, taint)) };
   });
-  if (!kept.every(({ taint }) => taint !== undefined)) return [];
-  const have = kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`);
+  if (!machineTaints.every(({ taint }) => taint !== undefined)) return [];
+  const taintTexts = machineTaints.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`);
   return {
     field: path.join("."),
-    problem: `each machine has a taint that this list does not tolerate: ${have.join(", ")}`,
+    problem: `each machine has a taint that this list does not tolerate: ${taintTexts.join(", ")}`,
     why: "this list replaces the default list, so the pod would stay Pending, and the update would fail at Helm's timeout",
     remedy: leaveOut(plan),
   };

@@ -23,18 +23,18 @@ type Judge = (value: unknown) => Flaw[];
 
 /** Check of a text by a rule. An empty text counts as not set, unless the text is required. */
 const byRule =
-  (rule: Rule, mustBe = false): Judge =>
+  (rule: Rule, isRequired = false): Judge =>
   (value) => {
-    if (value === "" && !mustBe) return [];
+    if (value === "" && !isRequired) return [];
     const fault = typeof value === "string" ? rule(value) : notText(value);
     return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
   };
 
 /** Check of a text by a test. An empty text counts as not set. */
 const textThat =
-  (takes: (text: string) => boolean, problem: string, remedy: string): Judge =>
+  (isValid: (text: string) => boolean, problem: string, remedy: string): Judge =>
   (value) => {
-    if (value === "" || (typeof value === "string" && takes(value))) return [];
+    if (value === "" || (typeof value === "string" && isValid(value))) return [];
     if (typeof value === "string") return [["", `${shown(value)} ${problem}`, remedy]];
     return [["", notText(value).problem, notText(value).remedy]];
   };
@@ -61,12 +61,12 @@ const interval = textThat(
 );
 
 const notText = (value: unknown) => ({
-  problem: `${said(value)} is not a string`,
+  problem: `${valueText(value)} is not a string`,
   remedy: "write it in quotes",
 });
 
 /** Check of a mapping of texts whose keys are Kubernetes names. */
-const named =
+const keysAndValues =
   (rule: Rule): Judge =>
   (value) => {
     if (Array.isArray(value))
@@ -79,15 +79,15 @@ const named =
     });
   };
 
-const judged =
-  (takes: (value: unknown) => boolean, problem: string, remedy: string): Judge =>
+const valueThat =
+  (isValid: (value: unknown) => boolean, problem: string, remedy: string): Judge =>
   (value) =>
-    takes(value) ? [] : [["", `${said(value)} ${problem}`, remedy]];
+    isValid(value) ? [] : [["", `${valueText(value)} ${problem}`, remedy]];
 
 /** Checks of values that types cannot express. */
 const judges: Record<TypeText, Judge> = {
-  "#labels": named(labelValue),
-  "#annotations": named(() => undefined),
+  "#labels": keysAndValues(labelValue),
+  "#annotations": keysAndValues(() => undefined),
   "#key": byRule(qualifiedName),
   "#name": byRule(objectName),
   "#reference": byRule(imageReference),
@@ -95,17 +95,17 @@ const judges: Record<TypeText, Judge> = {
   "#image": imageName,
   "#interval": interval,
   "#variable": byRule(envName, true),
-  "#pods": judged(
+  "#pods": valueThat(
     (value) => /^\d+%?$/.test(anyText(value)),
     "is not a number of pods",
     "write e.g. `1` or `25%`",
   ),
-  "#amount": judged(
+  "#amount": valueThat(
     (value) => (quantityValue(anyText(value)) ?? -1) >= 0,
     "is not a quantity",
     "write e.g. `500m` or `128Mi`",
   ),
-  "#replicas": judged(
+  "#replicas": valueThat(
     (value) => Number(value) >= 2,
     "is less than 2",
     "write the number of pods that share a card, 2 or more",
@@ -134,31 +134,38 @@ const judges: Record<TypeText, Judge> = {
 export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
   const dialect: Dialect<Flaw[]> = {
     structureOf: (name) => {
-      const { "…": rest, ...keys } = structures[name]!;
-      return { keys: new Map(Object.entries(keys)), open: rest !== undefined };
+      const { "…": openMarker, ...keys } = structures[name]!;
+      return { keys: new Map(Object.entries(keys)), open: openMarker !== undefined };
     },
-    takes: (value, type) => type.startsWith("#") || asJson(value, type),
+    accepts: (value, type) => type.startsWith("#") || asJson(value, type),
     ruleOf: (_, value, type) => {
       const flaws = judges[type]?.(value) ?? [];
       return flaws.length > 0 ? flaws : undefined;
     },
   };
-  return shapeFindings(value, type, dialect).flatMap(({ path, flaw }): Flaw[] => {
-    const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
-    if (flaw === "missing") return [[at, "is missing", "add it"]];
-    if (Array.isArray(flaw)) return flaw.map(([below, ...rest]) => [`${at}${below}`, ...rest]);
-    if ("unknown" in flaw) {
-      const meant = flaw.near === undefined ? "" : `did you mean "${flaw.near}"? `;
-      return [[at, "is not a field of this object", `${meant}leave it out`]];
+  return shapeFindings(value, type, dialect).flatMap(({ path, flaw: shapeFlaw }): Flaw[] => {
+    const fieldPath = path
+      .map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`))
+      .join("");
+    if (shapeFlaw === "missing") return [[fieldPath, "is missing", "add it"]];
+    if (Array.isArray(shapeFlaw))
+      return shapeFlaw.map(([subPath, ...rest]) => [`${fieldPath}${subPath}`, ...rest]);
+    if ("unknown" in shapeFlaw) {
+      const suggestion = shapeFlaw.near === undefined ? "" : `did you mean "${shapeFlaw.near}"? `;
+      return [[fieldPath, "is not a field of this object", `${suggestion}leave it out`]];
     }
     return [
-      [at, `${said(flaw.value)} is not ${describe(flaw.type)}`, remedyFor(flaw.value, flaw.type)],
+      [
+        fieldPath,
+        `${valueText(shapeFlaw.value)} is not ${describe(shapeFlaw.type)}`,
+        remedyFor(shapeFlaw.value, shapeFlaw.type),
+      ],
     ];
   });
 }
 
 /** A value as a message shows it. */
-function said(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === "string") return shown(value);
   return typeof value === "object" ? "the value" : JSON.stringify(value);
 }

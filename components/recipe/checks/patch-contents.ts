@@ -50,10 +50,10 @@ export const patchContentChecks = {
           (candidate) =>
             candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
         );
-        const needed = machine?.recipe.sysctls[key];
-        return machine && needed !== undefined
+        const neededValue = machine?.recipe.sysctls[key];
+        return machine && neededValue !== undefined
           ? {
-              problem: `sets ${key} to ${value}, but ${machine.name} needs ${needed}`,
+              problem: `sets ${key} to ${value}, but ${machine.name} needs ${neededValue}`,
               why: "no GPU container starts with your value, so the package overrides it",
               remedy: "leave it out",
               ofFiles: { why: "no GPU container starts with this value" },
@@ -68,13 +68,13 @@ export const patchContentChecks = {
       "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
-      const refused = patch.kubeletLabels.find(
+      const refusedLabel = patch.kubeletLabels.find(
         ([key, value]) =>
           isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
       );
-      if (refused !== undefined)
+      if (refusedLabel !== undefined)
         return {
-          problem: `node-labels has ${shown(refused.join("="))}, which the kubelet refuses`,
+          problem: `node-labels has ${shown(refusedLabel.join("="))}, which the kubelet refuses`,
           why: "the kubelet exits at its start, and the machine does not become a node",
           remedy:
             "write it under machines.<name>.labels, which the stack sets through the Kubernetes API",
@@ -115,18 +115,20 @@ export const patchContentChecks = {
       "talos, pkg/machinery/config/merge (lists are appended); v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
     find: ({ machines, clusterPatches }) => {
-      const everywhere = repeated(clusterPatches);
-      const known = new Set(everywhere.map(({ path }) => path));
+      const repeatedInAll = repeated(clusterPatches);
+      const knownPaths = new Set(repeatedInAll.map(({ path }) => path));
       const perMachine = machines.flatMap((machine) =>
         machine.patches.length > 0
-          ? repeated([...clusterPatches, ...machine.patches]).filter(({ path }) => !known.has(path))
+          ? repeated([...clusterPatches, ...machine.patches]).filter(
+              ({ path }) => !knownPaths.has(path),
+            )
           : [],
       );
-      return [...everywhere, ...perMachine].map(({ path, fields }) => {
-        const by = [...new Set(fields)].join(" and ");
+      return [...repeatedInAll, ...perMachine].map(({ path, fields }) => {
+        const writers = [...new Set(fields)].join(" and ");
         return {
           field: fields.at(-1) ?? "patches",
-          problem: `${path} is written ${fields.length} times (by ${by})`,
+          problem: `${path} is written ${fields.length} times (by ${writers})`,
           why: "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for others either item may win",
           remedy: "write each file in one patch only",
         };
@@ -140,16 +142,16 @@ export const patchContentChecks = {
     ofFiles: true,
     find: ofPatches(({ patch }) =>
       patch.files.flatMap((file) => {
-        const isFree =
+        const isWritable =
           file.path.startsWith("/var/") ||
           file.path === customizationPath ||
           manifests.test(file.path);
-        const isToolkits = file.path === "/etc/nvidia-container-runtime/config.toml";
-        if (file.op === "create" && !isFree)
+        const isToolkitFile = file.path === "/etc/nvidia-container-runtime/config.toml";
+        if (file.op === "create" && !isWritable)
           return {
             problem: `has op: create for ${file.path}, which is outside /var`,
             why: 'Talos fails each boot with "create operation not allowed outside of /var"',
-            remedy: isToolkits
+            remedy: isToolkitFile
               ? "leave it out: the toolkit's extension has its own configuration, and Talos does not need no-cgroups"
               : "write it under /var, or overwrite a file that exists (op: overwrite)",
           };
@@ -204,9 +206,9 @@ export const patchContentChecks = {
       const machine = machines.find(({ spec }) => spec.configuration === "omni");
       if (machine === undefined) return [];
       return patch.documents
-        .flatMap((document) => keptByOmni(valueOfDocument(document)))
-        .map((does) => ({
-          problem: `${does}, but Omni manages ${machine.name}`,
+        .flatMap((document) => settingsOfOmni(valueOfDocument(document)))
+        .map((setting) => ({
+          problem: `${setting}, but Omni manages ${machine.name}`,
           why: "Omni itself sets this part of the configuration, and refuses the patch",
           remedy: "leave it out",
         }));
@@ -217,11 +219,11 @@ export const patchContentChecks = {
 /**
  * Deletions in a document of a patch: of fields, of list items, or of the document itself. Omni refuses each of them.
  */
-function keptByOmni(value: unknown): string[] {
-  const said = valueAt(value, "kind");
-  const kind = typeof said === "string" ? said : undefined;
-  const ofDocuments: Record<string, string[]> = forbidden.fieldsOfDocuments;
-  const fields = kind === undefined ? forbidden.fields : (ofDocuments[kind] ?? []);
+function settingsOfOmni(value: unknown): string[] {
+  const statedKind = valueAt(value, "kind");
+  const kind = typeof statedKind === "string" ? statedKind : undefined;
+  const fieldsByKind: Record<string, string[]> = forbidden.fieldsOfDocuments;
+  const fields = kind === undefined ? forbidden.fields : (fieldsByKind[kind] ?? []);
   const items = forbidden.items.filter(({ document, field, item }) => {
     const list = valueAt(value, ...field.split("."));
     return document === kind && Array.isArray(list) && list.includes(item);

@@ -44,25 +44,25 @@ export const patchChecks = {
       "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node has the name of its host); machine.type of the configuration",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
-      const said = valueAt(patch.config, "machine", "type");
-      const type = typeof said === "string" ? said : undefined;
-      const other =
+      const statedType = valueAt(patch.config, "machine", "type");
+      const type = typeof statedType === "string" ? statedType : undefined;
+      const machineOfOtherRole =
         type === undefined ? undefined : machines.find(({ spec }) => spec.role !== type);
-      const named = patch.hostnames[0];
-      const misnamed =
-        named === undefined
+      const statedHostname = patch.hostnames[0];
+      const otherNamedMachine =
+        statedHostname === undefined
           ? undefined
-          : machines.find(({ name }) => shortName(name) !== shortName(named));
+          : machines.find(({ name }) => shortName(name) !== shortName(statedHostname));
       return [
         type !== undefined &&
-          other !== undefined && {
-            problem: `sets machine.type to ${type}, and ${other.name} is a ${other.spec.role}`,
+          machineOfOtherRole !== undefined && {
+            problem: `sets machine.type to ${type}, and ${machineOfOtherRole.name} is a ${machineOfOtherRole.spec.role}`,
             why: "the machine would join the cluster in the wrong role, or not at all",
             remedy: "leave it out, and set the machine's field role",
           },
-        named !== undefined &&
-          misnamed !== undefined && {
-            problem: `sets the host name ${named}, but the stack names the machine ${misnamed.name}`,
+        statedHostname !== undefined &&
+          otherNamedMachine !== undefined && {
+            problem: `sets the host name ${statedHostname}, but the stack names the machine ${otherNamedMachine.name}`,
             why: "Talos names the node by its host name, so the update would wait forever for the node",
             remedy: "name the machine by its host name, or leave the host name out",
           },
@@ -85,7 +85,7 @@ export const patchChecks = {
           for (const { name, spec } of machines)
             if (spec.talosVersion !== undefined && !releases.has(spec.talosVersion))
               releases.set(spec.talosVersion, name);
-          const told = new Set<string>();
+          const reportedProblems = new Set<string>();
           return [...releases].flatMap(([release, machine]) => {
             const version = parseTalosVersion(release);
             const talos = machine === undefined ? "Talos" : `Talos ${release} of ${machine}`;
@@ -97,7 +97,9 @@ export const patchChecks = {
                 why: `${talos} refuses the whole configuration, or does not finish its boot`,
                 remedy,
               }))
-              .filter(({ problem }) => !told.has(problem) && told.add(problem));
+              .filter(
+                ({ problem }) => !reportedProblems.has(problem) && reportedProblems.add(problem),
+              );
           });
         }),
   },
@@ -111,7 +113,7 @@ export const patchChecks = {
       if (worker === undefined || patch.flaw !== undefined) return [];
       const documents = patch.documents.map(valueOfDocument);
       return ofControlPlanes
-        .filter(([, isThere]) => documents.some(isThere))
+        .filter(([, isIn]) => documents.some(isIn))
         .map(([path]) => ({
           problem: `sets ${path}, and ${worker.name} is a worker`,
           why: "Talos allows it only on control planes, and refuses the worker's whole configuration",
@@ -167,14 +169,14 @@ export const patchChecks = {
         const patches = [...context.clusterPatches, ...machine.patches].filter(
           ({ flaw }) => flaw === undefined,
         );
-        const wanted = wantedOf(patches.map(({ text }) => text));
+        const wantedEntries = wantedOf(patches.map(({ text }) => text));
         const overrides = [
-          ...fieldOverrides(wanted),
-          ...containerdOverrides(wanted, machine.recipe.containerdPart),
+          ...fieldOverrides(wantedEntries),
+          ...containerdOverrides(wantedEntries, machine.recipe.containerdPart),
         ];
         return overrides.map((override) => {
           const [kind = ""] = [override.wins, override.loses].flatMap(
-            (words) => /^[A-Z]\w+/.exec(words)?.[0] ?? [],
+            (location) => /^[A-Z]\w+/.exec(location)?.[0] ?? [],
           );
           const field =
             patches.findLast((patch) => patch.kinds.includes(kind))?.field ??
@@ -227,9 +229,9 @@ const ofControlPlanes: [path: string, isThere: (document: unknown) => boolean][]
 
 /** Interfaces and their VLANs. */
 const devicesOf = (document: unknown): Record<string, unknown>[] =>
-  listAt(document, "machine", "network", "interfaces").flatMap((one) => [
-    one,
-    ...listAt(one, "vlans"),
+  listAt(document, "machine", "network", "interfaces").flatMap((device) => [
+    device,
+    ...listAt(device, "vlans"),
   ]);
 
 /** Name under which Talos 1.14 keeps the containerd part of `machine.files` among its documents. */
@@ -254,10 +256,12 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
  * fields that fit into a document.
  */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
-  const wanted = wantedOf(patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text));
+  const wantedEntries = wantedOf(
+    patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text),
+  );
   if (machine.spec.configuration === "adopted")
-    intoOwnDocuments(wanted, (kind) => wanted.has(kind));
-  return documentConflictsIn(wanted).flatMap(({ document, fields }) => {
+    intoOwnDocuments(wantedEntries, (kind) => wantedEntries.has(kind));
+  return documentConflictsIn(wantedEntries).flatMap(({ document, fields }) => {
     const [kind] = document.split("/");
     const forms = fields.map((field) => formOf(document, field)).join(", ");
     return patches
@@ -273,12 +277,12 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
 
 /** Whether a document has a `$patch: delete`, in any style of YAML. */
 function deletes(document: Document): boolean {
-  let found = false;
+  let hasDelete = false;
   visit(document, {
     Map(_, map) {
-      if (isMap(map) && map.has(patchKey)) found = true;
-      return found ? visit.BREAK : undefined;
+      if (isMap(map) && map.has(patchKey)) hasDelete = true;
+      return hasDelete ? visit.BREAK : undefined;
     },
   });
-  return found;
+  return hasDelete;
 }

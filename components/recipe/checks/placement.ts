@@ -55,10 +55,10 @@ export function claimable(
   { uses }: CheckedMachine,
   { claim: { memory, architecture } = {} }: GpuRequest,
 ): CardUse[] {
-  const wanted = memory === undefined ? 0 : (quantityValue(memory) ?? 0) / 1024 ** 2;
+  const requestedMiB = memory === undefined ? 0 : (quantityValue(memory) ?? 0) / 1024 ** 2;
   return uses.filter(
     ({ card }) =>
-      ((card && memoryBounds(card)?.greatest) ?? Infinity) >= wanted &&
+      ((card && memoryBounds(card)?.greatest) ?? Infinity) >= requestedMiB &&
       (architecture === undefined || card === undefined || card.architecture === architecture),
   );
 }

@@ -22,41 +22,44 @@ export const pluginChecks = {
       pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
         const config = valueAt(spec[field]?.values, ...section);
         const path = `${field}.values.${section.join(".")}`;
-        const all = valueAt(config, texts);
-        if (!isMapping(all)) return misread(path, config);
-        const chosen = asText(valueAt(config, "default"));
+        const configurations = valueAt(config, texts);
+        if (!isMapping(configurations)) return misread(path, config);
+        const defaultName = asText(valueAt(config, "default"));
         const sharing = spec.sharing?.timeSlicing;
-        const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
+        const names = [
+          ...Object.keys(configurations),
+          ...(sharing === undefined ? [] : ["default"]),
+        ];
         return [
-          Object.entries(all)
+          Object.entries(configurations)
             .filter(([, text]) => text !== null) // Helm removes a configuration that is null.
             .map(([name, text]) => {
-              const at = `${path}.${texts}.${name}`;
+              const textPath = `${path}.${texts}.${name}`;
               if (typeof text !== "string")
                 return {
-                  field: at,
+                  field: textPath,
                   problem: "is not a string",
                   why: "the chart writes it into a ConfigMap, which accepts only strings",
                   remedy: "write it as a block (`|-`)",
                 };
               return flawsOf(text).map(([problem, remedy]) => ({
-                field: at,
+                field: textPath,
                 problem,
                 why: "the device plugin exits at its start, or silently ignores this value",
                 remedy,
               }));
             }),
           misread(path, config),
-          chosen !== "" &&
-            !names.includes(chosen) && {
+          defaultName !== "" &&
+            !names.includes(defaultName) && {
               field: `${path}.default`,
-              problem: `names "${chosen}", which is not a configuration (known: ${names.join(", ")})`,
+              problem: `names "${defaultName}", which is not a configuration (known: ${names.join(", ")})`,
               why: "the plugin waits for this configuration, and the node offers no GPU",
               remedy: `name one of the configurations under ${path}.${texts}`,
             },
           texts === "map" &&
             asText(valueAt(config, "name")) !== "" &&
-            Object.keys(all).length > 0 && {
+            Object.keys(configurations).length > 0 && {
               field: `${path}.name`,
               problem: "is set together with map",
               why: "the chart accepts `name` or `map`, and fails if both are set",
@@ -154,9 +157,13 @@ const misread = (path: string, config: unknown): Found =>
 /** Whether YAML reads these characters as a text. Helm's YAML is 1.1, with the numbers of 1.2. */
 function isText(characters: string): boolean {
   return ["1.1", "1.2"].every((version) => {
-    const [document, ...others] = boundedDocuments(characters, { version }, ofFiles).documents;
+    const [document, ...otherDocuments] = boundedDocuments(
+      characters,
+      { version },
+      ofFiles,
+    ).documents;
     return (
-      others.length === 0 &&
+      otherDocuments.length === 0 &&
       document?.errors.length === 0 &&
       isScalar(document.contents) &&
       typeof document.contents.value === "string"
@@ -172,8 +179,8 @@ function flawsOf(text: string): [problem: string, remedy: string][] {
       remedy,
     ]);
   } catch (error) {
-    const [said = ""] = (error as Error).message.split("\n");
-    return [[`is not YAML: ${said.replace(/:$/, "")}`, "correct it"]];
+    const [message = ""] = (error as Error).message.split("\n");
+    return [[`is not YAML: ${message.replace(/:$/, "")}`, "correct it"]];
   }
 }
 
@@ -220,14 +227,17 @@ const firstWith: Record<string, string> = {
  * A used feature that the standalone plugin's release lacks, with the first release that has it; undefined if the
  * release has all of them.
  */
-function notYet(
+function unsupportedFeature(
   version: string | undefined,
-  words: string[],
+  strategyNames: string[],
 ): { what: string; first: string } | undefined {
   const release = semver.parse(version);
-  const asked = [...words, ...(words.length > 1 ? ["several strategies at once"] : [])];
-  return asked
-    .map((what) => ({ what, first: firstWith[what] ?? "0.0.0" }))
+  const features = [
+    ...strategyNames,
+    ...(strategyNames.length > 1 ? ["several strategies at once"] : []),
+  ];
+  return features
+    .map((feature) => ({ what: feature, first: firstWith[feature] ?? "0.0.0" }))
     .find(({ first }) => release !== null && semver.lt(release, first));
 }
 
@@ -238,26 +248,26 @@ function strategyFault(
   pluginVersion?: string,
 ): Found {
   if (typeof value !== "string") return undefined;
-  const words = value.split(",").map((word) => word.trim());
-  const wrong = words.filter((word) => !strategies.includes(word));
-  const meant = didYouMean(wrong[0] ?? "", strategies);
-  if (wrong.length > 0)
+  const strategyNames = value.split(",").map((word) => word.trim());
+  const unknownStrategies = strategyNames.filter((word) => !strategies.includes(word));
+  const suggestion = didYouMean(unknownStrategies[0] ?? "", strategies);
+  if (unknownStrategies.length > 0)
     return {
       field,
-      problem: `"${wrong.join(", ")}" is not a strategy`,
+      problem: `"${unknownStrategies.join(", ")}" is not a strategy`,
       why: 'the device plugin stops with "invalid --device-list-strategy option", and the node offers no GPU',
-      remedy: `${meant}write one of ${strategies.join(", ")}`,
+      remedy: `${suggestion}write one of ${strategies.join(", ")}`,
     };
-  const early = notYet(pluginVersion, words);
-  if (pluginVersion !== undefined && early !== undefined)
+  const unsupported = unsupportedFeature(pluginVersion, strategyNames);
+  if (pluginVersion !== undefined && unsupported !== undefined)
     return {
       field,
-      problem: `the device plugin ${pluginVersion} does not support ${early.what}`,
+      problem: `the device plugin ${pluginVersion} does not support ${unsupported.what}`,
       why: "the plugin exits at each start, and the node offers no GPU",
-      remedy: `use the plugin ${early.first} or newer, or leave this value out`,
+      remedy: `use the plugin ${unsupported.first} or newer, or leave this value out`,
     };
-  const cdi = words.filter((word) => word.startsWith("cdi-"));
-  if (era === "nri" && cdi.length === 0)
+  const cdiStrategies = strategyNames.filter((word) => word.startsWith("cdi-"));
+  if (era === "nri" && cdiStrategies.length === 0)
     return {
       field,
       problem: `${value} does not work on Talos ≥ 1.15`,
@@ -265,10 +275,10 @@ function strategyFault(
       remedy: "leave it out: the default is CDI",
     };
   return (
-    cdi.length > 0 &&
+    cdiStrategies.length > 0 &&
     era === "legacy" && {
       field,
-      problem: `${cdi.join(", ")} does not work on Talos ≤ 1.12`,
+      problem: `${cdiStrategies.join(", ")} does not work on Talos ≤ 1.12`,
       why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
       remedy: "leave it out (the default is envvar), or use Talos ≥ 1.13",
     }

@@ -66,14 +66,18 @@ export const releaseChecks = {
       "siderolabs/docs, NVIDIA GPU at Talos 1.12, 1.13 and 1.15: these releases change the folder of the driver's libraries, and the owner of toolkit and RuntimeClass",
     ofFiles: true,
     find: ofMachines((machine, { spec, plan }) => {
-      const own = machine.spec.talosVersion;
-      if (own === undefined || !parseTalosVersion(own) || !parseTalosVersion(spec.talosVersion))
+      const machineRelease = machine.spec.talosVersion;
+      if (
+        machineRelease === undefined ||
+        !parseTalosVersion(machineRelease) ||
+        !parseTalosVersion(spec.talosVersion)
+      )
         return [];
-      if (eraOf(own) === plan.era) return [];
-      const first = `1.${Math.max(firstMinorOf(eraOf(own)), firstMinorOf(plan.era))}`;
+      if (eraOf(machineRelease) === plan.era) return [];
+      const first = `1.${Math.max(firstMinorOf(eraOf(machineRelease)), firstMinorOf(plan.era))}`;
       return {
         field: ".talosVersion",
-        problem: `is ${own}, but the stack's Talos version is ${spec.talosVersion}`,
+        problem: `is ${machineRelease}, but the stack's Talos version is ${spec.talosVersion}`,
         why: `from Talos ${first} on pods get GPUs in another way, and the cluster has only one GPU provider, which cannot support both ways`,
         remedy: `use only releases before ${first} or only ${first} and newer, or upgrade all machines together (docs/operations.md#upgrades)`,
       };
@@ -153,23 +157,28 @@ export const releaseChecks = {
     source: "talos, pkg/machinery/config/contract.go; siderolabs/terraform-provider-talos#401",
     ofFiles: false,
     find: ofMachines(
-      ({ spec: { versionContract: said, configuration }, recipe: { talosVersion } }) => {
-        if (said === undefined || configuration !== "owned") return [];
-        const contract = readContract(said);
+      ({ spec: { versionContract: statedContract, configuration }, recipe: { talosVersion } }) => {
+        if (statedContract === undefined || configuration !== "owned") return [];
+        const contract = readContract(statedContract);
         if (contract === undefined)
           return {
             field: ".versionContract",
-            problem: `${shown(said)} is not a Talos version`,
+            problem: `${shown(statedContract)} is not a Talos version`,
             why: "the generated configuration gets the defaults of this Talos release",
             remedy: "write the minor of a release, e.g. `v1.12`",
           };
-        const [wanted, generated] = [parseTalosVersion(talosVersion), parseTalosVersion(contract)];
+        const [machineVersion, contractVersion] = [
+          parseTalosVersion(talosVersion),
+          parseTalosVersion(contract),
+        ];
         const isNewer =
-          wanted !== undefined && generated !== undefined && generated.minor > wanted.minor;
+          machineVersion !== undefined &&
+          contractVersion !== undefined &&
+          contractVersion.minor > machineVersion.minor;
         return (
           isNewer && {
             field: ".versionContract",
-            problem: `${said} is newer than Talos ${talosVersion}, the machine's release`,
+            problem: `${statedContract} is newer than Talos ${talosVersion}, the machine's release`,
             why: `Talos ${talosVersion} would refuse a generated configuration with documents that it does not know`,
             remedy:
               "write the Talos release that created the cluster, or the machine's release if that is older",
@@ -189,10 +198,10 @@ export const releaseChecks = {
         const field = `upgrade.first[${index}]`;
         const machine = machines.find((one) => one.name === name);
         if (machine === undefined) {
-          const able = machines.filter(
+          const gpuWorkers = machines.filter(
             ({ spec: { role }, gpuCount }) => role === "worker" && gpuCount > 0,
           );
-          const names = able.map((worker) => worker.name);
+          const names = gpuWorkers.map((worker) => worker.name);
           return {
             field,
             problem: `${shown(name)} is not a machine of this stack`,
@@ -242,16 +251,16 @@ export const releaseChecks = {
           },
       ),
       ({ spec, machines }) => {
-        const able = machines.flatMap((machine) =>
+        const machinesThatMayBeAway = machines.flatMap((machine) =>
           machine.spec.mayBeAway === true ? [machine.name] : [],
         );
         return spec.away?.map(
           (name, index) =>
-            !able.includes(name) && {
+            !machinesThatMayBeAway.includes(name) && {
               field: `away[${index}]`,
               problem: `${shown(name)} is not a machine with mayBeAway`,
               why: "an update skips the machines of this list, so it would not report that this machine does not answer",
-              remedy: `${didYouMean(name, able)}set machines.<name>.mayBeAway: true, or remove the machine from this list`,
+              remedy: `${didYouMean(name, machinesThatMayBeAway)}set machines.<name>.mayBeAway: true, or remove the machine from this list`,
             },
         );
       },

@@ -129,9 +129,9 @@ const open: { [W in WorkloadKind]: { can: string; key?: string } | undefined } =
 
 /** Findings for the running servers of a stack that every pod of the cluster can use. */
 const openServers = (spec: Pick<ClusterSpec, "workloads">): Found =>
-  workloadsOf(spec).map(({ kind, field, said }) => {
+  workloadsOf(spec).map(({ kind, field, spec: workload }) => {
     const server = open[kind];
-    const { active = true, allowFrom, apiKeySecret, masterKeySecret } = said as Said;
+    const { active = true, allowFrom, apiKeySecret, masterKeySecret } = workload as ServerFields;
     const isOpen = allowFrom === undefined && (apiKeySecret ?? masterKeySecret) === undefined;
     return (
       server !== undefined &&
@@ -146,7 +146,7 @@ const openServers = (spec: Pick<ClusterSpec, "workloads">): Found =>
   });
 
 /** Fields of servers that limit their clients. */
-interface Said {
+interface ServerFields {
   active?: boolean;
   allowFrom?: string[];
   apiKeySecret?: object;

@@ -27,11 +27,11 @@ export const sharingChecks = {
     find: ({ spec, gpuMachines }) => {
       const { timeSlicing, mps } = spec.sharing ?? {};
       // A device plugin from a different image may contain the fix.
-      const own = pluginConfigPlaces.filter(
+      const ownConfigPlaces = pluginConfigPlaces.filter(
         ({ field, image }) =>
           spec[field] !== undefined && valueAt(spec[field]?.values, ...image) === undefined,
       );
-      const ownByMps = gpuMachines.some(
+      const ownConfigUsesMps = gpuMachines.some(
         (machine) => sharingOf({ ...spec, sharing: {} }, machine.spec)?.mps !== undefined,
       );
       return [
@@ -43,8 +43,8 @@ export const sharingChecks = {
             remedy: "write 2 or more, or leave timeSlicing out",
           },
         mps !== undefined && { field: "sharing.mps", ...byMps },
-        ownByMps &&
-          own.map(({ field, section }) => ({
+        ownConfigUsesMps &&
+          ownConfigPlaces.map(({ field, section }) => ({
             field: `${field}.values.${section.join(".")}`,
             ...byMps,
           })),
@@ -60,9 +60,9 @@ export const sharingChecks = {
       if (!spec.sharing?.timeSlicing) return [];
       return pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
         const config = valueAt(spec[field]?.values, ...section);
-        const said = ([key, value]: readonly [string, unknown]): boolean =>
+        const isSet = ([key, value]: readonly [string, unknown]): boolean =>
           value !== undefined && value !== null && key !== "";
-        const rivals = [
+        const conflictingValues = [
           ["name", valueAt(config, "name")],
           [
             "default",
@@ -70,7 +70,7 @@ export const sharingChecks = {
           ],
           [`${texts}.default`, valueAt(config, texts, "default")],
         ] as const;
-        return rivals.filter(said).map(([key]) => ({
+        return conflictingValues.filter(isSet).map(([key]) => ({
           field: `${field}.values.${[...section, key].join(".")}`,
           problem: "names a configuration of the device plugin, but sharing.timeSlicing is set",
           why: "the plugin uses one configuration per node, so the chart fails, or your configuration replaces that of `sharing`",
@@ -84,11 +84,11 @@ export const sharingChecks = {
     source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
-      const wanted = spec.sharing?.mig;
-      if (!wanted) return [];
-      const profile = profileName(wanted.profile);
-      if (!splits(wanted.profile)) return [];
-      const fault = profile === "balanced" ? undefined : migProfile(wanted.profile);
+      const mig = spec.sharing?.mig;
+      if (!mig) return [];
+      const profile = profileName(mig.profile);
+      if (!splits(mig.profile)) return [];
+      const fault = profile === "balanced" ? undefined : migProfile(mig.profile);
       if (fault) return { field: "sharing.mig.profile", ...fault };
       const withMig = gpuMachines.filter(canSplit);
       return [
@@ -100,7 +100,7 @@ export const sharingChecks = {
             remedy: "use gpuOperator, or leave mig out",
           },
         profile === "balanced" &&
-          wanted.strategy === "single" && {
+          mig.strategy === "single" && {
             field: "sharing.mig.strategy",
             problem: "is single, but the profile is all-balanced",
             why: "all-balanced makes MIG devices of several sizes, and the strategy single offers only devices of one size",
@@ -108,7 +108,7 @@ export const sharingChecks = {
           },
         // A machine without MIG cards keeps its cards whole, if another machine has a card to split.
         (withMig.length > 0 ? withMig : gpuMachines).map((machine) =>
-          machine.uses.map((use) => migOfCard(machine, use, spec, wanted.profile)),
+          machine.uses.map((use) => migOfCard(machine, use, spec, mig.profile)),
         ),
       ];
     },
@@ -121,7 +121,7 @@ export const sharingChecks = {
     find: ofGpuRequests((request, context) => {
       const { spec, gpuMachines } = context;
       if (gpuMachines.length === 0) return [];
-      const offered = [
+      const offeredResources = [
         ...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable))),
       ].sort();
       const { gpus, migProfile } = request;
@@ -133,37 +133,37 @@ export const sharingChecks = {
           why: `only the strategy mixed gives each MIG profile its own resource, so the pod would request ${resource} instead`,
           remedy: "leave it out, or set sharing.mig.strategy to mixed",
         };
-      if (migProfile !== undefined && !offered.includes(resource)) {
-        const profiles = offered.map((name) => name.replace(/^nvidia\.com\/mig-/, ""));
-        const meant = didYouMean(migProfile, profiles);
+      if (migProfile !== undefined && !offeredResources.includes(resource)) {
+        const profiles = offeredResources.map((name) => name.replace(/^nvidia\.com\/mig-/, ""));
+        const suggestion = didYouMean(migProfile, profiles);
         return {
           field: ".migProfile",
           problem: `no machine has MIG devices with the profile ${migProfile}`,
           why: "the pod would stay Pending forever",
-          remedy: `${meant}write one of ${profiles.join(", ")}, or change sharing.mig.profile`,
+          remedy: `${suggestion}write one of ${profiles.join(", ")}, or change sharing.mig.profile`,
         };
       }
       const fitting = gpuMachines.filter((machine) =>
         mayMatch(machine, request.nodeSelector ?? {}),
       );
       if (fitting.length === 0) return []; // The check pod-node-selector reports it.
-      const most = fitting.reduce(
+      const greatestOffer = fitting.reduce(
         (largest, machine) => Math.max(largest, offers(machine, resource)),
         0,
       );
-      if (gpus <= most) return [];
-      const where =
+      if (gpus <= greatestOffer) return [];
+      const whichMachines =
         fitting.length === gpuMachines.length
           ? "no machine has"
           : `no machine that nodeSelector selects (${fitting.map(({ name }) => name).join(", ")}) has`;
       return {
         field: ".gpus",
-        problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
+        problem: `${gpus} of ${resource}, but ${whichMachines} more than ${greatestOffer}`,
         why: "a pod gets all its GPUs from one machine, so this pod stays Pending forever",
         remedy:
-          most === 0
+          greatestOffer === 0
             ? "select another machine, or request another resource"
-            : `request at most ${most}`,
+            : `request at most ${greatestOffer}`,
       };
     }),
   },
@@ -214,10 +214,10 @@ function migOfCard(
   machine: CheckedMachine,
   { card, field }: CardUse,
   spec: ClusterSpec,
-  wanted: string,
+  wantedProfile: string,
 ): Found {
   if (!card) return undefined;
-  const profile = profileName(wanted);
+  const profile = profileName(wantedProfile);
   const geometry = migOf(card);
   if (!geometry)
     // If the tables lack its profiles, a note says so.
@@ -231,16 +231,16 @@ function migOfCard(
     );
   // The user's own configuration of the MIG manager may name any profile.
   const isOwn = Boolean(valueAt(spec.gpuOperator?.values, "migManager", "config", "name"));
-  const unlisted: readonly string[] = isOwn ? [] : (geometry.unlisted ?? []);
+  const unlistedProfiles: readonly string[] = isOwn ? [] : (geometry.unlisted ?? []);
   const profiles = Object.keys(geometry.profiles);
-  if (profile === "balanced" ? !geometry.balanced : unlisted.includes(profile))
+  if (profile === "balanced" ? !geometry.balanced : unlistedProfiles.includes(profile))
     return {
       field: "sharing.mig.profile",
       problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
       why: "the MIG manager's configuration has this profile only for other cards, so the manager reports success but splits no card",
-      remedy: `write one of ${profiles.filter((name) => !unlisted.includes(name)).join(", ")}`,
+      remedy: `write one of ${profiles.filter((name) => !unlistedProfiles.includes(name)).join(", ")}`,
     };
-  if (Object.keys(instancesOf(geometry, wanted)).length === 0)
+  if (Object.keys(instancesOf(geometry, wantedProfile)).length === 0)
     return {
       field: "sharing.mig.profile",
       problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
@@ -265,36 +265,38 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     machines.filter((machine) => offers(machine, resource) >= request.gpus).length <
     request.machines;
   if (placed.some(isTooLarge)) return [];
-  const everywhere = context.gpuMachines.reduce(
+  const totalOffer = context.gpuMachines.reduce(
     (sum, machine) => sum + offers(machine, resource),
     0,
   );
-  const wanted = requests.reduce((sum, request) => sum + request.gpus, 0);
-  if (wanted > everywhere)
-    return [tooMany(resource, requests, wanted, `the machines have only ${everywhere}`)];
+  const totalRequest = requests.reduce((sum, request) => sum + request.gpus, 0);
+  if (totalRequest > totalOffer)
+    return [tooMany(resource, requests, totalRequest, `the machines have only ${totalOffer}`)];
   const groups = new Map(
     placed.map(({ machines }) => [machines.map(({ name }) => name).join(" "), machines]),
   );
   for (const [names, machines] of groups) {
-    const own = placed.filter((one) => one.machines.every((machine) => machines.includes(machine)));
-    const sum = own.reduce((total, { request }) => total + request.gpus, 0);
-    const has = machines.reduce((total, machine) => total + offers(machine, resource), 0);
-    const pinned = own.map(({ request }) => request);
-    if (sum > has)
+    const requestsOfGroup = placed.filter((placedRequest) =>
+      placedRequest.machines.every((machine) => machines.includes(machine)),
+    );
+    const sum = requestsOfGroup.reduce((total, { request }) => total + request.gpus, 0);
+    const offerOfGroup = machines.reduce((total, machine) => total + offers(machine, resource), 0);
+    const pinned = requestsOfGroup.map(({ request }) => request);
+    if (sum > offerOfGroup)
       return [
         tooMany(
           resource,
           pinned,
           sum,
-          `these pods fit only on ${names.replaceAll(" ", ", ")} (${has} in total)`,
+          `these pods fit only on ${names.replaceAll(" ", ", ")} (${offerOfGroup} in total)`,
         ),
       ];
   }
   // A pod gets its GPUs from one node, so the rest of a node may be too small for another pod.
-  for (const least of new Set(requests.map((request) => request.gpus))) {
-    const large = requests.filter((request) => request.gpus >= least);
+  for (const smallest of new Set(requests.map((request) => request.gpus))) {
+    const large = requests.filter((request) => request.gpus >= smallest);
     const places = context.gpuMachines.reduce(
-      (sum, machine) => sum + Math.floor(offers(machine, resource) / least),
+      (sum, machine) => sum + Math.floor(offers(machine, resource) / smallest),
       0,
     );
     const total = large.reduce((sum, request) => sum + request.gpus, 0);
@@ -304,7 +306,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
           resource,
           large,
           total,
-          `only ${places} of these pods can run, because each needs ${least} or more on one machine`,
+          `only ${places} of these pods can run, because each needs ${smallest} or more on one machine`,
         ),
       ];
   }
@@ -315,7 +317,7 @@ function tooMany(
   resource: string,
   requests: GpuRequest[],
   total: number,
-  but: string,
+  limitText: string,
 ): FieldFinding {
   const names = [
     ...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, ""))),
@@ -326,7 +328,7 @@ function tooMany(
       : names.join(", ");
   return {
     field: "workloads",
-    problem: `${listed} request ${total} of ${resource} at the same time, and ${but}`,
+    problem: `${listed} request ${total} of ${resource} at the same time, and ${limitText}`,
     why: "at least one pod stays Pending, and each reboot may change which one",
     remedy: "set `active: false` for some of them, or share the cards (sharing.timeSlicing)",
   };

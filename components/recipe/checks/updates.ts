@@ -83,24 +83,24 @@ export const updateChecks = {
     source: "siderolabs/docs, upgrading-talos at 1.13 (before upgrade)",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
-      const first = firstMinorOf(eraOf(spec.talosVersion));
+      const firstMinor = firstMinorOf(eraOf(spec.talosVersion));
       const crossing = Object.entries(spec.machines).flatMap(([name, { runningVersion = "" }]) =>
-        (parseTalosVersion(runningVersion)?.minor ?? first) < first ? [name] : [],
+        (parseTalosVersion(runningVersion)?.minor ?? firstMinor) < firstMinor ? [name] : [],
       );
       if (crossing.length === 0) return [];
-      const found = {
+      const finding = {
         field: "machines",
-        problem: `${crossing.join(", ")} will go from Talos ≤ 1.${first - 1} to ≥ 1.${first}`,
+        problem: `${crossing.join(", ")} will go from Talos ≤ 1.${firstMinor - 1} to ≥ 1.${firstMinor}`,
       };
-      const outside = externalOf(spec);
-      if (outside !== undefined)
+      const externalProvider = externalOf(spec);
+      if (externalProvider !== undefined)
         return {
-          ...found,
+          ...finding,
           why: "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods",
-          remedy: `right before this update, apply the values for the newer Talos with ${outside.by ?? "the release's own tool"}, and write the same values under external`,
+          remedy: `right before this update, apply the values for the newer Talos with ${externalProvider.by ?? "the release's own tool"}, and write the same values under external`,
         };
       return {
-        ...found,
+        ...finding,
         why: spec.upgrade?.first?.length
           ? "a machine gives no GPU to new pods until the update has upgraded this machine and the machines of upgrade.first"
           : "no new pod gets a GPU until the update has upgraded the last machine",

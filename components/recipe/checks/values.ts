@@ -1,4 +1,4 @@
-import { hintOf, judgeValues, meantBy, type ChartValueFinding } from "../facts/chart";
+import { hintOf, judgeValues, nearestPathTo, type ChartValueFinding } from "../facts/chart";
 import { chartOfField, type ReleaseField, releaseFields } from "../facts/gpu-provider";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../cluster/values";
@@ -38,14 +38,14 @@ export const valueChecks = {
     ofFiles: true,
     find: ({ spec }) =>
       Object.entries(operands).flatMap(([operand, table]) =>
-        Object.entries<string | string[]>(table).map(([name, said]) => {
-          const takes = typeof said === "string" ? yesOrNo : said;
+        Object.entries<string | string[]>(table).map(([name, allowed]) => {
+          const allowedTexts = typeof allowed === "string" ? yesOrNo : allowed;
           const text = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
           return (
             text !== undefined &&
-            !takes.includes(text) && {
+            !allowedTexts.includes(text) && {
               field: `gpuOperator.values.${operand}.env`,
-              problem: `${name} is ${shown(text)} but must be one of ${takes.join(", ")}`,
+              problem: `${name} is ${shown(text)} but must be one of ${allowedTexts.join(", ")}`,
               why: "the program exits at each start, so the node offers no GPU, or lacks the labels of its cards",
               remedy: "write one of these values, or leave the variable out",
             }
@@ -69,25 +69,25 @@ function misnamed({ spec, plan }: CheckContext, field: ReleaseField): Found {
   const { findings, judge } = judgeValues(name, version, values);
   if (judge === undefined) return undefined;
   return findings.map(({ path, kind }: ChartValueFinding) => {
-    const at = `${field}.values.${path}`;
+    const valuePath = `${field}.values.${path}`;
     if (kind === "boolean")
       return {
-        field: at,
+        field: valuePath,
         problem: `must be ${describe(kind)}`,
         why: 'a template treats any text as true, even "false"',
         remedy: "write it without quotes",
       };
     if (kind !== "unknown")
       return {
-        field: at,
+        field: valuePath,
         problem: `must be ${describe(kind === "array" ? "[any" : kind)}`,
         why: "the chart's template misreads the value, or fails",
         remedy: "write it in the form that `helm show values` shows",
       };
-    const meant = meantBy(judge, path);
-    const question = meant === undefined ? "" : `did you mean "${meant}"? `;
+    const suggestedPath = nearestPathTo(judge, path);
+    const question = suggestedPath === undefined ? "" : `did you mean "${suggestedPath}"? `;
     return {
-      field: at,
+      field: valuePath,
       problem: `the chart ${name} ${version} does not have this value`,
       why: "Helm ignores it without an error, so it has no effect",
       ...(hintOf(path) ?? { remedy: `${question}see \`helm show values\`, or leave it out` }),

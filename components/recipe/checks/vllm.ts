@@ -21,20 +21,20 @@ export const vllmChecks = {
   },
 } satisfies Checks;
 
-function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
+function ofServer({ field, spec: server }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;
-  const { args = [], gpus = 1, machines = 1, huggingFaceToken, apiKeySecret, namespace } = said;
-  const proxy = spec.workloads?.litellm;
+  const { args = [], gpus = 1, machines = 1, huggingFaceToken, apiKeySecret, namespace } = server;
+  const litellm = spec.workloads?.litellm;
   // The pod may run on any machine that is known to offer enough GPUs. A machine with an unknown number does not count.
-  const request = gpuRequests(spec).find((one) => one.field === field)!;
-  const old = machinesFor(request, context)
+  const request = gpuRequests(spec).find((candidate) => candidate.field === field)!;
+  const tooOldCard = machinesFor(request, context)
     .filter(({ recipe }) => (recipe.allocatable[resourceOf(request, context)] ?? 0) >= gpus)
     .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
     .find(({ card }) => compareDotted(card.computeCapability, oldest) < 0);
   return [
-    parallelism(field, said),
-    machines > 1 && overMachines(field, said, request, context),
-    ours(field, args),
+    parallelism(field, server),
+    machines > 1 && overMachines(field, server, request, context),
+    reservedArguments(field, args),
     memoryUse(field, args),
     gpus * machines > 1 &&
       spec.sharing?.mig !== undefined && {
@@ -59,10 +59,10 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
       },
       // The namespace of LiteLLM exists before LiteLLM only with `masterKeySecret`. Only then can it already contain
       // the other Secret.
-      said.active !== false &&
-        proxy !== undefined &&
-        proxy.active !== false &&
-        proxy.masterKeySecret === undefined && {
+      server.active !== false &&
+        litellm !== undefined &&
+        litellm.active !== false &&
+        litellm.masterKeySecret === undefined && {
           field: "workloads.litellm.masterKeySecret",
           problem: `is not set, but ${field} needs a key (apiKeySecret)`,
           why: `clients could use the model through LiteLLM without a key, and LiteLLM's namespace, which this update creates, would lack the Secret ${apiKeySecret.name}`,
@@ -70,9 +70,9 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
             "create LiteLLM's namespace with both Secrets, and name the Secret of LiteLLM's own key here",
         },
     ],
-    old !== undefined && {
+    tooOldCard !== undefined && {
       field,
-      problem: `the ${old.card.model} of ${old.machine.name} has compute capability ${old.card.computeCapability}`,
+      problem: `the ${tooOldCard.card.model} of ${tooOldCard.machine.name} has compute capability ${tooOldCard.card.computeCapability}`,
       why: `vLLM's images contain code only for ${oldest} and newer, so vLLM fails: no kernel image is available for execution on the device`,
       remedy: `select other machines by ${field}.nodeSelector, or use ollama on this card`,
     },
@@ -80,27 +80,27 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
 }
 
 /** Finding if the arguments split the model over another number of GPUs than the pods request. */
-function parallelism(field: string, said: Said): Found {
-  const { gpus = 1, machines = 1 } = said;
-  const { uses } = vllmSplit(said);
-  const asked = gpus * machines;
+function parallelism(field: string, server: VllmServer): Found {
+  const { gpus = 1, machines = 1 } = server;
+  const { uses: usedGpus } = vllmSplit(server);
+  const requestedGpus = gpus * machines;
   return (
-    uses !== asked && {
+    usedGpus !== requestedGpus && {
       field: `${field}.args`,
       problem:
         machines > 1
-          ? `splits the model over ${uses} GPUs, but the pods request ${asked}`
-          : `splits the model over ${uses} GPUs, but the pod requests ${asked}`,
+          ? `splits the model over ${usedGpus} GPUs, but the pods request ${requestedGpus}`
+          : `splits the model over ${usedGpus} GPUs, but the pod requests ${requestedGpus}`,
       why: "with too few GPUs vLLM does not start, and with too many it leaves some idle",
       remedy:
         machines > 1
-          ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or choose gpus and machines whose product is ${uses}`
-          : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or write \`gpus: ${uses}\``,
+          ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or choose gpus and machines whose product is ${usedGpus}`
+          : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or write \`gpus: ${usedGpus}\``,
     }
   );
 }
 
-type Said = Workload<"vllm">["said"];
+type VllmServer = Workload<"vllm">["spec"];
 
 /** First release that starts with --nnodes and without Ray: vllm#23691 was merged in November 2025, after v0.11.0. */
 const firstOverMachines = "0.11.1";
@@ -112,20 +112,20 @@ const firstOverMachines = "0.11.1";
  */
 function overMachines(
   field: string,
-  said: Said,
+  server: VllmServer,
   request: GpuRequest,
   context: CheckContext,
 ): Found {
-  const { gpus = 1, machines = 1, args = [] } = said;
+  const { gpus = 1, machines = 1, args = [] } = server;
   // A workload component without a GpuCluster knows no machines, so it cannot choose the image by them.
   const image =
-    said.image ??
+    server.image ??
     (context.gpuMachines.length > 0 ? vllmImage(context.plan.kubernetes.cudaVersion) : "");
   const release = /(?:^|\/)vllm-openai:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];
-  const { tensor } = vllmSplit(said);
-  const has = (machine: CheckedMachine): number =>
+  const { tensor } = vllmSplit(server);
+  const offeredGpus = (machine: CheckedMachine): number =>
     context.spec.dra ? mayClaim(machine, request) : offers(machine, resourceOf(request, context));
-  const fitting = machinesFor(request, context).filter((machine) => has(machine) >= gpus);
+  const fitting = machinesFor(request, context).filter((machine) => offeredGpus(machine) >= gpus);
   const { product, cel } = request.claim ?? {};
   const cards = [
     ...new Set(fitting.flatMap((machine) => claimable(machine, request).map(({ model }) => model))),
@@ -157,7 +157,7 @@ function overMachines(
       },
     release !== undefined &&
       compareDotted(release, firstOverMachines) < 0 && {
-        field: `${field}.${said.image === undefined ? "machines" : "image"}`,
+        field: `${field}.${server.image === undefined ? "machines" : "image"}`,
         problem: `vLLM ${release} does not run over several machines without Ray`,
         why: "this release exits at its start, because it does not know --nnodes",
         remedy:
@@ -174,12 +174,12 @@ function overMachines(
 
 /** Source: vllm, config/cache.py (gpu_memory_utilization: greater than 0, at most 1). */
 function memoryUse(field: string, args: string[]): Found {
-  const said = valueOfFlag(args, "--gpu-memory-utilization");
+  const memoryShare = valueOfFlag(args, "--gpu-memory-utilization");
   return (
-    said !== undefined &&
-    !(Number(said) > 0 && Number(said) <= 1) && {
+    memoryShare !== undefined &&
+    !(Number(memoryShare) > 0 && Number(memoryShare) <= 1) && {
       field: `${field}.args`,
-      problem: `sets ${said} as the share of the card's memory`,
+      problem: `sets ${memoryShare} as the share of the card's memory`,
       why: "vLLM accepts a share above 0 and at most 1, and exits with any other value",
       remedy: "write e.g. --gpu-memory-utilization=0.9, or leave it out",
     }
@@ -190,7 +190,7 @@ function memoryUse(field: string, args: string[]): Found {
 const byGroup = ["--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"];
 
 /** Findings for arguments that the workload sets itself, and for secrets in arguments. */
-const ours = (field: string, args: string[]): Found =>
+const reservedArguments = (field: string, args: string[]): Found =>
   args.flatMap((arg): Found => {
     const flag = withDashes(arg).split("=")[0] ?? "";
     if (byGroup.includes(flag))

@@ -40,29 +40,29 @@ export const workloadChecks = {
         const floor = cuda && cudaFloor(cuda);
         if (!cuda || !floor) return [];
         // The check cuda-compat reports data-center cards.
-        const old = gpuMachines.find(
+        const machineWithOldDriver = gpuMachines.find(
           (machine) => newerCuda(image, machine) && !isForwardCompatible(machine),
         );
-        if (old?.driverVersion !== undefined)
+        if (machineWithOldDriver?.driverVersion !== undefined)
           return {
             field,
-            problem: `its CUDA ${cuda} needs driver ${floor}, but ${old.name} runs ${old.driverVersion}`,
+            problem: `its CUDA ${cuda} needs driver ${floor}, but ${machineWithOldDriver.name} runs ${machineWithOldDriver.driverVersion}`,
             why: "CUDA fails to initialize: the driver is insufficient for the runtime",
             remedy: spec.driver?.branch
               ? `use an image of CUDA ${majorOf(cuda) - 1}, another driver.branch or a newer Talos version`
               : `use an image of CUDA ${majorOf(cuda) - 1}, or a newer Talos version`,
           };
-        const dropped = gpuMachines
+        const unsupportedCard = gpuMachines
           .flatMap((machine) =>
             machine.cards.map((card) => ({ machine, card, last: lastCudaOf(card) ?? "99" })),
           )
           .find(({ last }) => majorOf(cuda) > majorOf(last));
         return (
-          dropped && {
+          unsupportedCard && {
             field,
-            problem: `its CUDA ${cuda} no longer supports the ${dropped.card.model} (${dropped.card.architecture}) of ${dropped.machine.name}`,
+            problem: `its CUDA ${cuda} no longer supports the ${unsupportedCard.card.model} (${unsupportedCard.card.architecture}) of ${unsupportedCard.machine.name}`,
             why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
-            remedy: `use an image of CUDA ${dropped.last} or older`,
+            remedy: `use an image of CUDA ${unsupportedCard.last} or older`,
           }
         );
       });
@@ -73,8 +73,8 @@ export const workloadChecks = {
     source: "facts/data/images.json",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
-      const byDefault = defaultImages[request.kind]?.(context.plan.kubernetes.cudaVersion);
-      const image = request.image ?? byDefault ?? "";
+      const defaultImage = defaultImages[request.kind]?.(context.plan.kubernetes.cudaVersion);
+      const image = request.image ?? defaultImage ?? "";
       const machines = machinesFor(request, context);
       return (
         processors.amd64.some((name) =>
@@ -100,15 +100,15 @@ export const workloadChecks = {
       const cuda =
         request.image && frameworks.test(request.image) ? cudaOfImage(request.image) : undefined;
       if (!cuda) return [];
-      const young = machinesFor(request, context)
+      const tooNewCard = machinesFor(request, context)
         .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
         .find(({ card }) => compareDotted(cuda, architectureOf(card).firstCuda) < 0);
       return (
-        young && {
+        tooNewCard && {
           field: ".image",
-          problem: `its CUDA ${cuda} does not yet support the ${young.card.model} (${young.card.architecture}) of ${young.machine.name}`,
+          problem: `its CUDA ${cuda} does not yet support the ${tooNewCard.card.model} (${tooNewCard.card.architecture}) of ${tooNewCard.machine.name}`,
           why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
-          remedy: `use an image of CUDA ${architectureOf(young.card).firstCuda} or newer`,
+          remedy: `use an image of CUDA ${architectureOf(tooNewCard.card).firstCuda} or newer`,
         }
       );
     }),
@@ -136,7 +136,7 @@ export const workloadChecks = {
     find: ({ spec }) => {
       const { litellm } = spec.workloads ?? {};
       if (litellm === undefined || litellm.active === false) return [];
-      const [server, ...others] = languageServers(spec);
+      const [server, ...otherServers] = languageServers(spec);
       if (server === undefined)
         return {
           field: "workloads.litellm",
@@ -144,7 +144,7 @@ export const workloadChecks = {
           why: "LiteLLM would have no model to route to",
           remedy: "add workloads.ollama or workloads.vllm, or write `active: false` for litellm",
         };
-      const isEmpty = [server, ...others].every(({ models }) => models.length === 0);
+      const isEmpty = [server, ...otherServers].every(({ models }) => models.length === 0);
       return (
         isEmpty && {
           field: "workloads.litellm",
@@ -160,11 +160,11 @@ export const workloadChecks = {
     source: "Kubernetes: a pod whose node selector fits no node stays Pending",
     ofFiles: true,
     find: ofGpuRequests(({ nodeSelector = {} }, { gpuMachines }) => {
-      const wrong = gpuMachines.length > 0 ? unmet(nodeSelector, gpuMachines) : undefined;
+      const unmetLabel = gpuMachines.length > 0 ? unmet(nodeSelector, gpuMachines) : undefined;
       return (
-        wrong && {
-          field: `.nodeSelector.${wrong[0]}`,
-          problem: `no GPU machine of the stack has ${wrong.join("=")}`,
+        unmetLabel && {
+          field: `.nodeSelector.${unmetLabel[0]}`,
+          problem: `no GPU machine of the stack has ${unmetLabel.join("=")}`,
           why: "no node matches the selector, so the pod stays Pending forever",
           remedy:
             "leave it out (GPU pods already select nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
@@ -182,17 +182,17 @@ export const workloadChecks = {
         external,
         leaderWorkerSet,
         mode,
-        namespace: own,
+        namespace: ownNamespace,
         namespaceLabels,
         release,
       } = plan.kubernetes;
-      const chart = gpuProviderOf(mode).words;
-      const taken = new Map<string, string>([
+      const providerText = gpuProviderOf(mode).words;
+      const takenNamespaces = new Map<string, string>([
         [
-          own,
+          ownNamespace,
           external
             ? "is also created for the stack's own pods"
-            : `is also created by the release of the ${chart}`,
+            : `is also created by the release of the ${providerText}`,
         ],
         ...(external || namespaceLabels === undefined
           ? [
@@ -205,16 +205,17 @@ export const workloadChecks = {
         ...(leaderWorkerSet
           ? [[leaderWorkerSet.namespace, "is also created for LeaderWorkerSet"] as const]
           : []),
-        ...given.map((name) => [name, "exists in every cluster"] as const),
+        ...namespacesOfKubernetes.map((name) => [name, "exists in every cluster"] as const),
       ]);
       return namespacesMade(spec).flatMap(({ workload, namespace }) => {
         const field = `${workload.field}${workload.kind === "pods" ? "" : ".namespace"}`;
-        const words = taken.get(namespace);
-        if (words === undefined) taken.set(namespace, `is also created by ${workload.field}`);
+        const reason = takenNamespaces.get(namespace);
+        if (reason === undefined)
+          takenNamespaces.set(namespace, `is also created by ${workload.field}`);
         return (
-          words !== undefined && {
+          reason !== undefined && {
             field,
-            problem: `${namespace} ${words}`,
+            problem: `${namespace} ${reason}`,
             why: "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists",
             remedy: "name a namespace that only this workload uses, or leave it out",
           }
@@ -250,7 +251,7 @@ function unmet(
 }
 
 /** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
-const given = ["default", "kube-system", "kube-public", "kube-node-lease"];
+const namespacesOfKubernetes = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /** Form of texts that mean no value, or that name a file with the value. */
 const noValue = /^(?:|none|empty|dummy|unused|changeme|true|false|\/.*|\$\(.*\))$/i;

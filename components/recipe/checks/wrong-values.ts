@@ -11,19 +11,19 @@ import type { CheckContext, Found } from "./check";
 /** A chart value that causes a failure, with its message. If the condition `when` is false, the value is right. */
 export type WrongValue = {
   /** Path of the value in the stack. */
-  at: string;
+  field: string;
   when?: keyof typeof conditions;
   why: string;
 } & (
   | {
       /** The only values that are right. */
-      takes: keyof typeof kinds | readonly unknown[];
+      accepts: keyof typeof kinds | readonly unknown[];
       /** Default: to write one of these values, or to leave the value out. */
       remedy?: string;
     }
   | {
       /** The wrong value: a kind of values, or one value. */
-      is: keyof typeof kinds | boolean;
+      refuses: keyof typeof kinds | boolean;
       problem: string | ((value: string) => string);
       /** Default: to leave the value out. */
       remedy?: string;
@@ -33,25 +33,25 @@ export type WrongValue = {
 /**
  * Findings about chart values of a stack that would cause a failure.
  *
- * @param asked whether to check the value at a path. Default: all rows.
+ * @param isAsked whether to check the value at a path. Default: all rows.
  */
 export const wrongValues = (
   context: CheckContext,
   rows: readonly WrongValue[],
-  asked: (at: string) => boolean = () => true,
+  isAsked: (field: string) => boolean = () => true,
 ): Found =>
   rows.map((row): Found => {
-    const { at, when, why } = row;
-    const [release = "", ...path] = at.split(".");
-    const said = context.spec[release as "gpuOperator"];
-    const value = valueAt(said, ...path);
-    if (said === undefined || !asked(at)) return false;
+    const { field: at, when, why } = row;
+    const [release = "", ...valuePath] = at.split(".");
+    const releaseSpec = context.spec[release as "gpuOperator"];
+    const value = valueAt(releaseSpec, ...valuePath);
+    if (releaseSpec === undefined || !isAsked(at)) return false;
     if (when !== undefined && !conditions[when](context)) return false;
-    if ("is" in row) {
-      const { is, problem, remedy = "leave it out" } = row;
-      const isMeant = typeof is === "string" ? kinds[is](value) : value === is;
+    if ("refuses" in row) {
+      const { refuses: is, problem, remedy = "leave it out" } = row;
+      const isRefused = typeof is === "string" ? kinds[is](value) : value === is;
       return (
-        isMeant && {
+        isRefused && {
           field: at,
           problem: typeof problem === "string" ? problem : problem(anyText(value)),
           why,
@@ -59,13 +59,13 @@ export const wrongValues = (
         }
       );
     }
-    const { takes, remedy = "correct it, or leave it out" } = row;
+    const { accepts: takes, remedy = "correct it, or leave it out" } = row;
     // `null` stands for the chart's own value.
     const isRight = typeof takes === "string" ? kinds[takes](value) : takes.includes(value);
     if (value === undefined || value === null || isRight) return false;
-    const what =
+    const expected =
       typeof takes === "string" ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
-    return { field: at, problem: `must be ${what}`, why, remedy };
+    return { field: at, problem: `must be ${expected}`, why, remedy };
   });
 
 /**

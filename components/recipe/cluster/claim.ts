@@ -28,7 +28,7 @@ export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: Claim
  * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go, fullGpuCapacity).
  */
 export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSpec): string[] {
-  const is = (attribute: string, text: string): string =>
+  const equals = (attribute: string, text: string): string =>
     `device.attributes[${domain}].${attribute} == ${JSON.stringify(text)}`;
   return [
     ...(memory === undefined
@@ -36,8 +36,8 @@ export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSp
       : [`device.capacity[${domain}].memory.compareTo(quantity("${memory}")) >= 0`]),
     ...(architecture === undefined
       ? []
-      : [is("architecture", architectures[architecture] ?? architecture)]),
-    ...(product === undefined ? [] : [is("productName", product)]),
+      : [equals("architecture", architectures[architecture] ?? architecture)]),
+    ...(product === undefined ? [] : [equals("productName", product)]),
     ...cel,
   ];
 }

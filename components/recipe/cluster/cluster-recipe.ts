@@ -50,21 +50,27 @@ export function kubernetesRecipe(
   const tolerations = tolerationsOf(spec, gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
   const config = sharingConfig(spec.sharing);
-  const outside = externalOf(spec);
-  const said = spec[gpuProviderOf(mode).field];
+  const externalProvider = externalOf(spec);
+  const providerSpec = spec[gpuProviderOf(mode).field];
   const { deviceClass } = gpuProviderOf(mode);
   const release =
-    outside?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
-  const namespace = outside ? ownNamespace : release.namespace;
+    externalProvider?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
+  const namespace = externalProvider ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
-  const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
+  const isManagedOutside =
+    externalProvider !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
   // A pod with a claim gets its devices by CDI, with all libraries. Only the package's pods that need all cards name a
   // RuntimeClass.
   const looksAtAll =
     spec.monitoring !== undefined || gpuMachines.some(({ spec: { powerLimit } }) => powerLimit);
   const hasHandler = capabilitiesOf(spec.talosVersion).toolkit === "extension";
-  const unneeded = !hasHandler || (deviceClass !== undefined && !looksAtAll);
-  const owner = mode === "operator" && !outside ? "operator" : others ? "other" : "component";
+  const isUnneeded = !hasHandler || (deviceClass !== undefined && !looksAtAll);
+  const owner =
+    mode === "operator" && !externalProvider
+      ? "operator"
+      : isManagedOutside
+        ? "other"
+        : "component";
   return {
     era,
     mode,
@@ -72,18 +78,18 @@ export function kubernetesRecipe(
     ...(spec.leaderWorkerSet
       ? { leaderWorkerSet: leaderWorkerSetRelease(spec.leaderWorkerSet, tolerations) }
       : {}),
-    ...(outside ? { external: true as const } : {}),
-    ...(outside?.assumesNamespace ? { assumesNamespace: true as const } : {}),
-    ...(outside?.by === undefined ? {} : { by: outside.by }),
-    ...(said?.handBack ? { handBack: true as const } : {}),
+    ...(externalProvider ? { external: true as const } : {}),
+    ...(externalProvider?.assumesNamespace ? { assumesNamespace: true as const } : {}),
+    ...(externalProvider?.by === undefined ? {} : { by: externalProvider.by }),
+    ...(providerSpec?.handBack ? { handBack: true as const } : {}),
     namespace,
-    ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined
+    ...(givenNamespaces.includes(namespace) || providerSpec?.takeOver !== undefined
       ? {}
       : { namespaceLabels: privileged }),
     runtimeClass: {
-      name: outside?.runtimeClassName ?? (unneeded ? "" : "nvidia"),
+      name: externalProvider?.runtimeClassName ?? (isUnneeded ? "" : "nvidia"),
       handler: hasHandler ? "nvidia" : "",
-      owner: unneeded ? "other" : owner,
+      owner: isUnneeded ? "other" : owner,
     },
     markers: needsMarkers(era, mode) ? markersOf(spec) : [],
     tolerations,
@@ -101,10 +107,10 @@ export function kubernetesRecipe(
 }
 
 function splitOf({ strategy, profile }: MigSpec): NonNullable<KubernetesRecipe["mig"]> {
-  const only = profileName(profile);
+  const onlyProfile = profileName(profile);
   return {
     config: migConfigName(profile),
-    ...(strategy === "single" && only !== "disabled" ? { only } : {}),
+    ...(strategy === "single" && onlyProfile !== "disabled" ? { only: onlyProfile } : {}),
   };
 }
 
@@ -113,7 +119,7 @@ function splitOf({ strategy, profile }: MigSpec): NonNullable<KubernetesRecipe["
  * other machines.
  */
 function leaderWorkerSetRelease(
-  said: LeaderWorkerSetSpec,
+  leaderWorkerSetSpec: LeaderWorkerSetSpec,
   tolerations: PodToleration[],
 ): ReleaseRecipe {
   const { chart, namespace } = leaderWorkerSet;
@@ -121,9 +127,9 @@ function leaderWorkerSetRelease(
     name: chart,
     namespace,
     chart,
-    version: said.version,
-    repository: repositoryOf(said.repository, chart) ?? leaderWorkerSet.repository,
-    values: mergeValues({ tolerations }, said.values),
+    version: leaderWorkerSetSpec.version,
+    repository: repositoryOf(leaderWorkerSetSpec.repository, chart) ?? leaderWorkerSet.repository,
+    values: mergeValues({ tolerations }, leaderWorkerSetSpec.values),
   };
 }
 

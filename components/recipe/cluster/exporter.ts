@@ -23,8 +23,13 @@ export const exporterCounters = {
  * 4.8.3). The tag of an image is `<DCGM>-<exporter>`. An image without this tag counts as the stack's own exporter.
  */
 export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
-  const said = valueAt(release.values, "dcgmExporter", "version");
-  const tag = mode === "operator" ? (typeof said === "string" ? said : "") : images.dcgmExporter;
+  const statedVersion = valueAt(release.values, "dcgmExporter", "version");
+  const tag =
+    mode === "operator"
+      ? typeof statedVersion === "string"
+        ? statedVersion
+        : ""
+      : images.dcgmExporter;
   const isNew =
     mode === "operator" && semver.gte(semver.coerce(release.version) ?? "0.0.0", "26.7.0");
   return /\d{1,9}\.\d{1,9}\.\d{1,9}-(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? (isNew ? "4.8.3" : "4.8.2");

@@ -13,8 +13,8 @@ import { type ChartInput, type Ground, mergeValues, releaseOfGpuProvider } from 
  */
 export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): ReleaseRecipe {
   const migManager = migManagerValues(operator, ground.spec.sharing);
-  const ours = mergeValues({ ...commonValues(ground), migManager }, valuesOf[ground.era]);
-  return releaseOfGpuProvider("operator", operator, ours);
+  const packageValues = mergeValues({ ...commonValues(ground), migManager }, valuesOf[ground.era]);
+  return releaseOfGpuProvider("operator", operator, packageValues);
 }
 
 function commonValues({ spec, tolerations, config }: Ground): ChartInput {

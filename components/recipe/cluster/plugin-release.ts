@@ -19,7 +19,7 @@ export function strategiesIn(value: unknown): string[] {
 /** The standalone device plugin's release. */
 export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): ReleaseRecipe {
   const { spec, era, tolerations, nodeSelector, config } = ground;
-  const ours = {
+  const packageValues = {
     ...(era === "nri" ? {} : { runtimeClassName: "nvidia" }),
     nodeSelector,
     // The chart's own entry is repeated, because a list replaces the chart's.
@@ -33,7 +33,7 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
     // value would override it.
     ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
-  return releaseOfGpuProvider("devicePlugin", plugin, ours);
+  return releaseOfGpuProvider("devicePlugin", plugin, packageValues);
 }
 
 /** Whether one of the user's own configurations of the plugin sets the MIG strategy. */
@@ -74,12 +74,12 @@ function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
       securityContext,
     };
   const root = values?.["nvidiaDriverRoot"] ?? "/";
-  const byCdi =
+  const usesCdi =
     era === "cdi" && root === "/" && semver.gte(semver.coerce(version) ?? "0.0.0", firstByCdi);
-  const strategy = byCdi ? "cdi-cri" : "envvar";
-  const said = values !== undefined && Object.hasOwn(values, "deviceListStrategy");
-  const asksForCdi = strategiesIn(said ? values["deviceListStrategy"] : strategy).some((word) =>
-    word.startsWith("cdi-"),
+  const strategy = usesCdi ? "cdi-cri" : "envvar";
+  const statesStrategy = values !== undefined && Object.hasOwn(values, "deviceListStrategy");
+  const asksForCdi = strategiesIn(statesStrategy ? values["deviceListStrategy"] : strategy).some(
+    (word) => word.startsWith("cdi-"),
   );
   return {
     deviceListStrategy: strategy,

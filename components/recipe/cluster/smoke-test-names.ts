@@ -19,8 +19,10 @@ const worded = (machine: string): string =>
  * @returns Beginnings by machine.
  */
 export function smokeTestNames(machines: string[]): Map<string, string> {
-  const seen = new Set<string>();
-  const shared = new Set(machines.map(worded).filter((name) => seen.size === seen.add(name).size));
+  const names = new Set<string>();
+  const shared = new Set(
+    machines.map(worded).filter((name) => names.size === names.add(name).size),
+  );
   return new Map(
     machines.map((machine) => {
       const name = worded(machine);

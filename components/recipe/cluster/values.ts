@@ -10,13 +10,15 @@ export type ChartInput = Record<string, unknown>;
  * Merges a user's values over the package's: mappings by key, `env` lists by name (so a user's variable keeps the
  * others), and all other values like Helm: the user's value replaces the package's.
  */
-export const mergeValues = (ours: ChartInput, theirs: ChartInput = {}): ChartInput =>
-  mergeAsHelm(ours, theirs, (key, old, value) => (key === "env" ? mergeByName(old, value) : value));
+export const mergeValues = (packageValues: ChartInput, userValues: ChartInput = {}): ChartInput =>
+  mergeAsHelm(packageValues, userValues, (key, old, value) =>
+    key === "env" ? mergeByName(old, value) : value,
+  );
 
-function mergeByName(ours: unknown[], theirs: unknown[]): unknown[] {
+function mergeByName(packageItems: unknown[], userItems: unknown[]): unknown[] {
   const nameOf = (item: unknown): unknown => (isMapping(item) ? item["name"] : undefined);
-  const taken = new Set(theirs.map(nameOf));
-  return [...ours.filter((item) => !taken.has(nameOf(item))), ...theirs];
+  const userNames = new Set(userItems.map(nameOf));
+  return [...packageItems.filter((item) => !userNames.has(nameOf(item))), ...userItems];
 }
 
 /** A variable of an `env` list as text; undefined if the list lacks it. */
@@ -48,19 +50,19 @@ export interface Ground {
  */
 export function releaseOfGpuProvider(
   mode: GpuProviderName,
-  said: GpuOperatorSpec,
-  ours: ChartInput,
+  providerSpec: GpuOperatorSpec,
+  packageValues: ChartInput,
 ): ReleaseRecipe {
   const { chart, repository } = gpuProviders[mode];
-  const { takeOver, namespace = chart, values = {} } = said;
-  const version = said.version.replace(/^v/, "");
+  const { takeOver, namespace = chart, values = {} } = providerSpec;
+  const version = providerSpec.version.replace(/^v/, "");
   return {
     name: takeOver ?? chart,
     namespace,
     chart,
-    repository: repositoryOf(said.repository, chart) ?? repository,
+    repository: repositoryOf(providerSpec.repository, chart) ?? repository,
     version: mode === "operator" ? `v${version}` : version,
-    values: takeOver === undefined ? mergeValues(ours, values) : values,
+    values: takeOver === undefined ? mergeValues(packageValues, values) : values,
   };
 }
 
@@ -68,8 +70,11 @@ export function releaseOfGpuProvider(
  * A chart's repository from a stack's field. For OCI users often write the reference of the chart itself; then this is
  * its folder.
  */
-export function repositoryOf(said: string | undefined, chart: string): string | undefined {
-  const folder = said?.replace(/(?<!\/)\/+$/, "");
+export function repositoryOf(
+  statedRepository: string | undefined,
+  chart: string,
+): string | undefined {
+  const folder = statedRepository?.replace(/(?<!\/)\/+$/, "");
   return folder?.startsWith("oci://") && folder.endsWith(`/${chart}`)
     ? folder.slice(0, -chart.length - 1)
     : folder;

@@ -29,21 +29,22 @@ interface Said {
   value: unknown;
 }
 
-function saidIn(state: MachineState): Map<string, Said> {
-  const all = (["changesWithoutReboot", "mayRebootIfChanged", "rebootsIfChanged"] as const).flatMap(
-    (group) =>
-      Object.entries(state[group] ?? {}).flatMap(([field, value]): Said[] =>
-        Object.hasOwn(lists, field)
-          ? Object.entries(value as object).map(([name, one]) => ({
-              group,
-              list: field as "parts",
-              name,
-              value: one,
-            }))
-          : [{ group, name: field, value }],
-      ),
+function fieldsOf(state: MachineState): Map<string, Said> {
+  const fields = (
+    ["changesWithoutReboot", "mayRebootIfChanged", "rebootsIfChanged"] as const
+  ).flatMap((group) =>
+    Object.entries(state[group] ?? {}).flatMap(([field, value]): Said[] =>
+      Object.hasOwn(lists, field)
+        ? Object.entries(value as object).map(([name, entry]) => ({
+            group,
+            list: field as "parts",
+            name,
+            value: entry,
+          }))
+        : [{ group, name: field, value }],
+    ),
   );
-  return new Map(all.map((one) => [`${one.list ?? ""} ${one.name}`, one]));
+  return new Map(fields.map((field) => [`${field.list ?? ""} ${field.name}`, field]));
 }
 
 /**
@@ -51,23 +52,24 @@ function saidIn(state: MachineState): Map<string, Said> {
  * group.
  */
 export function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
-  const [was, is] = [saidIn(before), saidIn(after)];
+  const [previousFields, nextFields] = [fieldsOf(before), fieldsOf(after)];
   const rank = ({ list }: Said): number => Object.keys(lists).indexOf(list ?? "");
-  return [...new Map([...is, ...[...was].filter(([id]) => !is.has(id))])]
+  return [...new Map([...nextFields, ...[...previousFields].filter(([id]) => !nextFields.has(id))])]
     .filter(
-      ([id, one]) =>
-        one.group === group && !isDeepStrictEqual(was.get(id)?.value, is.get(id)?.value),
+      ([id, stateField]) =>
+        stateField.group === group &&
+        !isDeepStrictEqual(previousFields.get(id)?.value, nextFields.get(id)?.value),
     )
     .sort(([, a], [, b]) => rank(a) - rank(b))
     .map(([id, { list, name }]) => {
       if (list === undefined)
         return {
           field: name,
-          text: `${name}: ${difference(was.get(id)?.value, is.get(id)?.value)}`,
+          text: `${name}: ${difference(previousFields.get(id)?.value, nextFields.get(id)?.value)}`,
         };
-      const verb = !was.has(id) ? "added" : !is.has(id) ? "gone" : "changed";
-      const comes = list === "parts" && verb !== "changed" ? { comesOrGoes: name } : {};
-      return { field: name, text: `${lists[list]}${name} ${verb}`, ...comes };
+      const verb = !previousFields.has(id) ? "added" : !nextFields.has(id) ? "gone" : "changed";
+      const comesOrGoes = list === "parts" && verb !== "changed" ? { comesOrGoes: name } : {};
+      return { field: name, text: `${lists[list]}${name} ${verb}`, ...comesOrGoes };
     });
 }
 
@@ -96,30 +98,37 @@ const generated = [
 /**
  * Whether only this package sets a part of the configuration, so that the part appears and disappears with its patches.
  */
-export const isOurs = (part: string, { configuration }: MachineState): boolean =>
+export const isOfPackage = (part: string, { configuration }: MachineState): boolean =>
   configuration === "owned" &&
-  !generated.some((other) => part === other || part.startsWith(`${other}.`));
+  !generated.some(
+    (generatedPart) => part === generatedPart || part.startsWith(`${generatedPart}.`),
+  );
 
 /** A change of a value in words. For a list: the items that were added or removed. */
-function difference(was: unknown, is: unknown): string {
-  if (!Array.isArray(was ?? []) || !Array.isArray(is ?? [])) return `${said(was)} → ${said(is)}`;
-  const [before, after] = [(was ?? []) as string[], (is ?? []) as string[]];
-  const go = without(before, after);
-  const come = without(after, before);
-  const told = [
-    ...(go.length > 0 ? [`${go.join(" and ")} ${go.length === 1 ? "goes" : "go"}`] : []),
-    ...(come.length > 0 ? [`${come.join(" and ")} ${come.length === 1 ? "comes" : "come"}`] : []),
+function difference(previousValue: unknown, nextValue: unknown): string {
+  if (!Array.isArray(previousValue ?? []) || !Array.isArray(nextValue ?? []))
+    return `${shortText(previousValue)} → ${shortText(nextValue)}`;
+  const [before, after] = [(previousValue ?? []) as string[], (nextValue ?? []) as string[]];
+  const removed = without(before, after);
+  const added = without(after, before);
+  const words = [
+    ...(removed.length > 0
+      ? [`${removed.join(" and ")} ${removed.length === 1 ? "goes" : "go"}`]
+      : []),
+    ...(added.length > 0
+      ? [`${added.join(" and ")} ${added.length === 1 ? "comes" : "come"}`]
+      : []),
   ];
-  return told.length > 0 ? told.join(", ") : "in another order";
+  return words.length > 0 ? words.join(", ") : "in another order";
 }
 
-function without(items: readonly string[], others: readonly string[]): string[] {
-  const there = new Set(others);
-  return items.filter((item) => !there.has(item));
+function without(items: readonly string[], excludedItems: readonly string[]): string[] {
+  const excluded = new Set(excludedItems);
+  return items.filter((item) => !excluded.has(item));
 }
 
 /** A value in short form: of a hash only the first characters. */
-export function said(value: unknown): string {
+export function shortText(value: unknown): string {
   if (value === undefined) return "(none)";
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return /^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : text;

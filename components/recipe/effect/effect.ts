@@ -1,7 +1,7 @@
 import { parseTalosVersion } from "../facts/version";
 import { plannedMachines } from "../machine/planned-machine";
 import type { FindingText } from "../rules";
-import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
+import { changesOf, identityChanges, isOfPackage, shortText, type Change } from "./changes";
 import { driftFinding } from "../facts/contract";
 import { contractFinding, handOverFinding, generatedOf, kubernetesPathFinding } from "./findings";
 import { wayBetween, wayText } from "./hops";
@@ -41,9 +41,9 @@ export function effectOf(
   after: MachineState | undefined,
 ): MachineEffect {
   if (after === undefined)
-    return before === undefined ? quiet("it is in no stack", []) : givenUp(before);
-  const effect = before === undefined ? taken(after) : changed(before, after);
-  return effect.reboots === "no" ? effect : away(effect, after, before);
+    return before === undefined ? noReboot("it is in no stack", []) : effectOfRemoval(before);
+  const effect = before === undefined ? effectOfAddition(after) : effectOfChange(before, after);
+  return effect.reboots === "no" ? effect : withAbsence(effect, after, before);
 }
 
 /** The states of a plan's machines, by node name. */
@@ -57,10 +57,13 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
  * @param before undefined if the previous state is unknown.
  */
 export function effectsOf(before: Plan | undefined, after: Plan): Record<string, MachineEffect> {
-  const was = before === undefined ? {} : machineStates(before);
-  const is = machineStates(after);
+  const previousStates = before === undefined ? {} : machineStates(before);
+  const nextStates = machineStates(after);
   return Object.fromEntries(
-    Object.keys({ ...is, ...was }).map((name) => [name, effectOf(was[name], is[name])]),
+    Object.keys({ ...nextStates, ...previousStates }).map((name) => [
+      name,
+      effectOf(previousStates[name], nextStates[name]),
+    ]),
   );
 }
 
@@ -71,7 +74,7 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
 export function effectOfLook(state: MachineState): MachineEffect {
   const because =
     "it differs from the stack (the update checks this because the last update failed, or because the credential or the program has changed)";
-  return away({ reboots: "only if", because, changes: [] }, state);
+  return withAbsence({ reboots: "only if", because, changes: [] }, state);
 }
 
 /**
@@ -91,28 +94,33 @@ export function refusalOf(
   before?: MachineState,
   isContractSaid = false,
 ): string | undefined {
-  const said = (field: string, fault: FindingText | undefined): string | undefined =>
+  const findingText = (field: string, fault: FindingText | undefined): string | undefined =>
     fault && renderFinding({ field, ...fault });
   const handedOver = before && handOverFinding(before.configuration, after.configuration);
   if (handedOver || after.configuration === "omni")
-    return said(`machines.${machine}.configuration`, handedOver);
+    return findingText(`machines.${machine}.configuration`, handedOver);
   const { talosVersion = "" } = after.rebootsIfChanged;
-  const [has, wanted] = [parseTalosVersion(String(runs)), parseTalosVersion(talosVersion)];
+  const [currentVersion, wantedVersion] = [
+    parseTalosVersion(String(runs)),
+    parseTalosVersion(talosVersion),
+  ];
   const contract = after.mayRebootIfChanged?.contract;
   return (
-    said(
+    findingText(
       `machines.${machine}.talosVersion`,
-      has && wanted && wayBetween(has.text, wanted.text, hopBasisOf(after)).fault,
+      currentVersion &&
+        wantedVersion &&
+        wayBetween(currentVersion.text, wantedVersion.text, hopBasisOf(after)).fault,
     ) ??
-    said(
+    findingText(
       `machines.${machine}.versionContract`,
-      has && contract ? contractFinding(has.text, contract) : undefined,
+      currentVersion && contract ? contractFinding(currentVersion.text, contract) : undefined,
     ) ??
-    said(
+    findingText(
       `machines.${machine}.versionContract`,
       driftFinding(before?.mayRebootIfChanged?.contract, contract, isContractSaid),
     ) ??
-    said("kubernetesVersion", before && kubernetesPathFinding(before, after))
+    findingText("kubernetesVersion", before && kubernetesPathFinding(before, after))
   );
 }
 
@@ -128,26 +136,32 @@ function wayTo(
   after: MachineState,
   before: MachineState | undefined,
 ): { hops: string[]; text: string } | undefined {
-  const runs = before?.rebootsIfChanged.talosVersion ?? after.runningVersion ?? "";
-  const has = parseTalosVersion(runs);
-  const wanted = parseTalosVersion(after.rebootsIfChanged.talosVersion ?? "");
-  if (!has || !wanted || after.configuration === "omni") return undefined;
-  const { hops } = wayBetween(has.text, wanted.text, hopBasisOf(after));
-  return hops.length > 0 ? { hops, text: wayText(has.text, hops, wanted.text) } : undefined;
+  const runningRelease = before?.rebootsIfChanged.talosVersion ?? after.runningVersion ?? "";
+  const runningVersion = parseTalosVersion(runningRelease);
+  const wantedVersion = parseTalosVersion(after.rebootsIfChanged.talosVersion ?? "");
+  if (!runningVersion || !wantedVersion || after.configuration === "omni") return undefined;
+  const { hops } = wayBetween(runningVersion.text, wantedVersion.text, hopBasisOf(after));
+  return hops.length > 0
+    ? { hops, text: wayText(runningVersion.text, hops, wantedVersion.text) }
+    : undefined;
 }
 
 /** Last part of a reason: the releases on the way of a machine that goes over several minors. */
-function byHops(after: MachineState, before?: MachineState): string {
-  const way = wayTo(after, before);
-  if (way === undefined) return "";
+function hopsText(after: MachineState, before?: MachineState): string {
+  const hopPlan = wayTo(after, before);
+  if (hopPlan === undefined) return "";
   const gpus =
     after.driver === undefined
       ? ""
       : ", and no pod gets a GPU on this machine before the last reboot";
-  return `; ${way.hops.length + 1} reboots: ${way.text} (each release in between is the newest patch release of its minor in the Image Factory)${gpus}`;
+  return `; ${hopPlan.hops.length + 1} reboots: ${hopPlan.text} (each release in between is the newest patch release of its minor in the Image Factory)${gpus}`;
 }
 
-function away(effect: MachineEffect, after: MachineState, before?: MachineState): MachineEffect {
+function withAbsence(
+  effect: MachineEffect,
+  after: MachineState,
+  before?: MachineState,
+): MachineEffect {
   const hops = wayTo(after, before)?.hops.length ?? 0;
   return {
     ...effect,
@@ -167,17 +181,26 @@ const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
  * request says (lab/docs/conformance.md).
  */
 function drainOf(after: MachineState, before: MachineState | undefined): string {
-  const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
-  const was = before?.rebootsIfChanged;
-  if (said !== "no" || installs || (was && ofImage.every((field) => was[field] === wanted[field])))
-    return said;
-  const runs = was?.talosVersion ?? runningVersion;
+  const {
+    drainedBeforeReboot: statedDrain,
+    rebootsIfChanged: wantedImage,
+    runningVersion,
+    installs,
+  } = after;
+  const previousImage = before?.rebootsIfChanged;
+  if (
+    statedDrain !== "no" ||
+    installs ||
+    (previousImage && ofImage.every((field) => previousImage[field] === wantedImage[field]))
+  )
+    return statedDrain;
+  const runningRelease = previousImage?.talosVersion ?? runningVersion;
   // The update never downgrades a machine, so a machine whose wanted release is old also runs an old release.
-  const minors = [runs, wanted.talosVersion].flatMap(
+  const minors = [runningRelease, wantedImage.talosVersion].flatMap(
     (release = "") => parseTalosVersion(release)?.minor ?? [],
   );
   if (minors.some((minor) => minor <= 12)) return "by Talos itself";
-  return runs === undefined ? "by Talos itself, if it runs 1.12 or older" : said;
+  return runningRelease === undefined ? "by Talos itself, if it runs 1.12 or older" : statedDrain;
 }
 
 const drainWords = (drained: string): string =>
@@ -191,19 +214,19 @@ export function describeEffect({
   awayForAtMost,
 }: MachineEffect): string {
   const drain = drained === undefined ? "" : `; it is ${drainWords(drained)}`;
-  const away =
+  const absence =
     awayForAtMost === undefined ? "" : `, and takes no pods for at most ${awayForAtMost}`;
-  return `reboots: ${reboots}${reboots === "only if" ? " " : ": "}${because}${drain}${away}`;
+  return `reboots: ${reboots}${reboots === "only if" ? " " : ": "}${because}${drain}${absence}`;
 }
 
-const quiet = (because: string, changes: string[]): MachineEffect => ({
+const noReboot = (because: string, changes: string[]): MachineEffect => ({
   reboots: "no",
   because,
   changes,
 });
 
 /** Effect on a machine that leaves the stack. */
-function givenUp({ configuration, driver }: MachineState): MachineEffect {
+function effectOfRemoval({ configuration, driver }: MachineState): MachineEffect {
   if (configuration === "omni")
     return {
       reboots: "yes",
@@ -211,26 +234,26 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
       changes: [],
       drained: "by Omni",
     };
-  if (configuration !== "adopted") return quiet("it is left as it is", []);
+  if (configuration !== "adopted") return noReboot("it is left as it is", []);
   // The image stays, and its NVIDIA services wait for the driver at every boot (`release` of the machine program).
-  const stays =
+  const whatStays =
     driver === undefined
       ? ""
       : ". The entries for NVIDIA's kernel modules stay, because its image needs them to boot";
-  return quiet(
-    `the stack's part of its configuration is removed, which takes effect at its next boot${stays}`,
+  return noReboot(
+    `the stack's part of its configuration is removed, which takes effect at its next boot${whatStays}`,
     [],
   );
 }
 
 /** Effect on a machine that is new in the stack. */
-function taken(state: MachineState): MachineEffect {
+function effectOfAddition(state: MachineState): MachineEffect {
   const { configuration, runningVersion, installs, rebootsIfChanged } = state;
   const { talosVersion = "", schematicId, installerImage } = rebootsIfChanged;
   if (runningVersion !== undefined && runningVersion !== talosVersion)
     return {
       reboots: "yes",
-      because: `it goes from Talos ${runningVersion} to ${talosVersion}${byHops(state)}`,
+      because: `it goes from Talos ${runningVersion} to ${talosVersion}${hopsText(state)}`,
       changes: [],
     };
   const image =
@@ -245,46 +268,53 @@ function taken(state: MachineState): MachineEffect {
       because: `its disk does not already contain ${image}`,
       changes: [],
     };
-  const by =
+  const subject =
     configuration === "omni" ? "Omni has not already brought it to" : "it does not already run";
   return {
     reboots: "only if",
-    because: `${by} ${image} and this configuration`,
+    because: `${subject} ${image} and this configuration`,
     changes: [],
   };
 }
 
-function changed(before: MachineState, after: MachineState): MachineEffect {
-  const boot = changesOf(before, after, "rebootsIfChanged");
-  const perhaps = changesOf(before, after, "mayRebootIfChanged");
-  const live = changesOf(before, after, "changesWithoutReboot");
-  const changes = [...identityChanges(before, after), ...boot, ...perhaps, ...live].map(
-    ({ text }) => text,
-  );
+function effectOfChange(before: MachineState, after: MachineState): MachineEffect {
+  const bootChanges = changesOf(before, after, "rebootsIfChanged");
+  const perhapsChanges = changesOf(before, after, "mayRebootIfChanged");
+  const liveChanges = changesOf(before, after, "changesWithoutReboot");
+  const changes = [
+    ...identityChanges(before, after),
+    ...bootChanges,
+    ...perhapsChanges,
+    ...liveChanges,
+  ].map(({ text }) => text);
   if (handOverFinding(before.configuration, after.configuration))
-    return quiet(
+    return noReboot(
       `the update refuses to change its configuration from ${before.configuration} to ${after.configuration} in one step`,
       changes,
     );
-  const certain = boot.filter(
-    ({ comesOrGoes }) => comesOrGoes === undefined || isOurs(comesOrGoes, after),
+  const certain = bootChanges.filter(
+    ({ comesOrGoes }) => comesOrGoes === undefined || isOfPackage(comesOrGoes, after),
   );
   if (certain.length > 0) {
     const driver =
       before.driver === after.driver
         ? ""
-        : `driver: ${said(before.driver)} → ${said(after.driver)}, `;
+        : `driver: ${shortText(before.driver)} → ${shortText(after.driver)}, `;
     return {
       reboots: "yes",
-      because: driver + reasons(boot) + byOmni(before, after, boot) + byHops(after, before),
+      because:
+        driver +
+        reasons(bootChanges) +
+        byOmni(before, after, bootChanges) +
+        hopsText(after, before),
       changes,
     };
   }
-  const condition = conditionOf(before, after, boot, perhaps);
+  const condition = conditionOf(before, after, bootChanges, perhapsChanges);
   if (condition !== undefined) return { reboots: "only if", because: condition, changes };
-  return quiet(
-    live.length > 0
-      ? `none is needed for ${reasons(live)}${untilBoot(live, after)}`
+  return noReboot(
+    liveChanges.length > 0
+      ? `none is needed for ${reasons(liveChanges)}${untilBoot(liveChanges, after)}`
       : "its image and its configuration do not change",
     changes,
   );
@@ -300,11 +330,11 @@ function conditionOf(
   if (before.configuration !== after.configuration)
     return `the change from ${before.configuration} to ${after.configuration} alters its configuration`;
   if (boot.length > 0) {
-    const which =
+    const configurationText =
       after.configuration === "owned"
         ? "the configuration that Talos generates"
         : "its active configuration";
-    return `this changes ${which}: ${reasons(boot)}`;
+    return `this changes ${configurationText}: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))
     return `it differs from what the last update left: ${reasons(perhaps)}`;
@@ -316,10 +346,11 @@ function conditionOf(
 
 /** Changes as a reason, without those that follow from another change. */
 function reasons(changes: Change[]): string {
-  const has = (field: string): boolean => changes.some(({ field: other }) => other === field);
-  const image = ["talosVersion", "schematicId", "installerImage"].some(has);
+  const hasChange = (field: string): boolean =>
+    changes.some(({ field: changedField }) => changedField === field);
+  const image = ["talosVersion", "schematicId", "installerImage"].some(hasChange);
   const implied = (field: string | undefined): boolean =>
-    (field === "schematicId" && (has("extensions") || has("kernelArgs"))) ||
+    (field === "schematicId" && (hasChange("extensions") || hasChange("kernelArgs"))) ||
     (field === "machine.install.image" && image);
   return changes
     .filter(({ field }) => !implied(field))
@@ -332,17 +363,19 @@ function reasons(changes: Change[]): string {
  * kernel_module_spec.go).
  */
 function untilBoot(
-  live: Change[],
+  liveChanges: Change[],
   { rebootsIfChanged: { talosVersion = "" } }: MachineState,
 ): string {
-  const parts = live.flatMap(({ field }) => field ?? []);
-  const late = parts.filter((part) => !isOfModule(part) && waitsForBoot(part, talosVersion, false));
+  const parts = liveChanges.flatMap(({ field }) => field ?? []);
+  const lateParts = parts.filter(
+    (part) => !isOfModule(part) && waitsForBoot(part, talosVersion, false),
+  );
   return [
     ...(parts.some(isOfModule)
       ? ["a changed parameter of a loaded kernel module takes effect at the machine's next boot"]
       : []),
-    ...(late.length > 0
-      ? [`the change of ${late.join(" and ")} takes effect at the machine's next boot`]
+    ...(lateParts.length > 0
+      ? [`the change of ${lateParts.join(" and ")} takes effect at the machine's next boot`]
       : []),
   ]
     .map((text) => `; ${text}`)
@@ -354,10 +387,10 @@ function byOmni(before: MachineState, after: MachineState, boot: Change[]): stri
   if (after.configuration !== "omni") return "";
   const isImage = ({ field }: Change): boolean =>
     field === "talosVersion" || field === "extensions";
-  const twice = boot.some(isImage) && boot.some((change) => !isImage(change));
+  const needsTwoReboots = boot.some(isImage) && boot.some((change) => !isImage(change));
   const release = before.rebootsIfChanged.talosVersion !== after.rebootsIfChanged.talosVersion;
   return (
-    (twice
+    (needsTwoReboots
       ? "; two reboots, because Omni first upgrades the image and then applies the configuration"
       : "") +
     (release

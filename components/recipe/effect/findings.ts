@@ -9,14 +9,18 @@ import type { Changeable, MachineState } from "./state";
  * Finding for a change of the owner of a machine's configuration; undefined if an update can make it. The update must
  * remove the stack's additions to an adopted configuration, or to Omni, before the configuration gets a new owner.
  *
- * @param was `owned`, `adopted` or `omni` as planned by the last update, even if that update failed.
+ * @param previousConfiguration `owned`, `adopted` or `omni` as planned by the last update, even if that update failed.
  */
-export function handOverFinding(was: string, is: string): FindingText | undefined {
-  if (was === is || was === "owned") return undefined;
+export function handOverFinding(
+  previousConfiguration: string,
+  nextConfiguration: string,
+): FindingText | undefined {
+  if (previousConfiguration === nextConfiguration || previousConfiguration === "owned")
+    return undefined;
   return {
-    problem: `changes from ${was} to ${is}`,
+    problem: `changes from ${previousConfiguration} to ${nextConfiguration}`,
     why: "Pulumi removes the stack's additions to the old configuration only at the end of the update, after the machine got the new configuration",
-    remedy: `write ${was}. To get ${is}, remove the machine in one update and add it in the next. If the last update failed, first finish it with ${was}. If this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
+    remedy: `write ${previousConfiguration}. To get ${nextConfiguration}, remove the machine in one update and add it in the next. If the last update failed, first finish it with ${previousConfiguration}. If this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
   };
 }
 
@@ -53,9 +57,17 @@ export function kubernetesPathFinding(
   before: MachineState,
   after: MachineState,
 ): FindingText | undefined {
-  const [was, is] = [generatedOf(before), generatedOf(after)];
-  const [from, to] = [semver.parse(was.kubernetesVersion), semver.parse(is.kubernetesVersion)];
-  if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane")
+  const [previousInput, nextInput] = [generatedOf(before), generatedOf(after)];
+  const [from, to] = [
+    semver.parse(previousInput.kubernetesVersion),
+    semver.parse(nextInput.kubernetesVersion),
+  ];
+  if (
+    from === null ||
+    to === null ||
+    previousInput.role !== "controlplane" ||
+    nextInput.role !== "controlplane"
+  )
     return undefined;
   // The user says that Kubernetes was upgraded without the stack, so the state of the last update no longer applies.
   if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken)

@@ -30,7 +30,7 @@ export interface HopBasis {
 }
 
 /** How a machine gets from one release to another. */
-export interface Way {
+export interface HopPlan {
   /** Releases between, oldest first: the last patch release of each minor that the machine goes over. */
   hops: string[];
   /** Reason why the machine cannot go this way in one update; undefined if none is known. */
@@ -51,10 +51,10 @@ export const wayText = (running: string, hops: readonly string[], wanted: string
   [running, ...hops, wanted].join(" → ");
 
 /** Greatest number of hops on the way to a release: one for each older minor in the tables, without the first. */
-export const mostHops = (wanted: string): number =>
+export const mostHops = (target: string): number =>
   Math.max(
     0,
-    minorRows.filter(({ minor }) => minor < (parseTalosVersion(wanted)?.minor ?? 0)).length - 1,
+    minorRows.filter(({ minor }) => minor < (parseTalosVersion(target)?.minor ?? 0)).length - 1,
   );
 
 /**
@@ -63,7 +63,7 @@ export const mostHops = (wanted: string): number =>
  * the other machines (talos, cmd/installer/pkg/install/preflight.go), but etcd limits the distance between control
  * planes.
  */
-export function wayBetween(running: string, wanted: string, basis: HopBasis = {}): Way {
+export function wayBetween(running: string, wanted: string, basis: HopBasis = {}): HopPlan {
   if (semver.lt(wanted, running))
     return {
       hops: [],
@@ -76,7 +76,7 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
   const count = minorsBetween(running, wanted);
   if (count <= 1) return { hops: [] };
   const { major, minor: first } = semver.parse(running)!;
-  const unknown = (problem: string): Way => ({
+  const unknown = (problem: string): HopPlan => ({
     hops: [],
     fault: {
       problem: `the upgrade from ${running} to ${wanted} ${problem}`,
@@ -85,22 +85,22 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
     },
   });
   if (count >= 1000) return unknown("changes the major release");
-  const known: string[] = [];
+  const hops: string[] = [];
   for (const minor of range(first + 1, first + count)) {
     const hop = lastOf(minor, basis.listed);
     if (hop === undefined)
       return unknown(
         `crosses ${count} minor releases, but no release of ${major}.${minor} is known`,
       );
-    known.push(hop);
+    hops.push(hop);
   }
-  const obstacle = obstacleOn(running, known, wanted, basis);
-  if (obstacle === undefined) return { hops: known };
-  const steps = [...known, wanted];
+  const obstacle = obstacleOn(running, hops, wanted, basis);
+  if (obstacle === undefined) return { hops };
+  const steps = [...hops, wanted];
   return {
-    hops: known,
+    hops,
     fault: {
-      problem: `the upgrade from ${running} to ${wanted} goes over ${known.join(" and ")}, but ${obstacle.problem}`,
+      problem: `the upgrade from ${running} to ${wanted} goes over ${hops.join(" and ")}, but ${obstacle.problem}`,
       why: obstacle.why,
       remedy:
         obstacle.remedy ??
@@ -116,7 +116,9 @@ const range = (from: number, to: number): number[] =>
 function lastOf(minor: number, listed: readonly string[] | undefined): string | undefined {
   if (!minorRows.some((row) => row.minor === minor)) return undefined;
   if (listed === undefined) {
-    const row = driverRows.findLast((one) => one.minor === minor && !one.inferred);
+    const row = driverRows.findLast(
+      (driverRow) => driverRow.minor === minor && !driverRow.inferred,
+    );
     return row && `v1.${minor}.${row.to}`;
   }
   return listed
@@ -127,7 +129,7 @@ function lastOf(minor: number, listed: readonly string[] | undefined): string | 
 }
 
 /** Obstacle on the way. `remedy` is absent if the remedy is one update for each step. */
-interface Obstacle {
+interface HopObstacle {
   problem: string;
   why: string;
   remedy?: string;
@@ -138,7 +140,7 @@ function obstacleOn(
   hops: readonly string[],
   wanted: string,
   basis: HopBasis,
-): Obstacle | undefined {
+): HopObstacle | undefined {
   // siderolabs/omni, controllers/omni/internal/talos/versions.go: Omni accepts every release that Talos' installer
   // accepts from the running one.
   if (basis.byOmni)
@@ -172,7 +174,7 @@ function etcdObstacle(
   running: string,
   wanted: string,
   { hasPeers }: HopBasis,
-): Obstacle | undefined {
+): HopObstacle | undefined {
   const [from, to] = [etcdMinor(running), etcdMinor(wanted)];
   if (!hasPeers || to - from <= 1) return undefined;
   return {
@@ -184,28 +186,31 @@ function etcdObstacle(
 function kubernetesObstacle(
   releases: readonly string[],
   { kubernetes }: HopBasis,
-): Obstacle | undefined {
+): HopObstacle | undefined {
   const version = semver.coerce(kubernetes ?? "");
   if (version === null) return undefined;
-  const unfit = releases.find((release) => {
-    const its = findRelease(release)?.minor.kubernetes;
-    return its !== undefined && (version.minor < its.from || its.to < version.minor);
+  const unsupportedRelease = releases.find((release) => {
+    const kubernetesRange = findRelease(release)?.minor.kubernetes;
+    return (
+      kubernetesRange !== undefined &&
+      (version.minor < kubernetesRange.from || kubernetesRange.to < version.minor)
+    );
   });
-  if (unfit === undefined) return undefined;
+  if (unsupportedRelease === undefined) return undefined;
   const ranges = releases.flatMap((release) => findRelease(release)?.minor.kubernetes ?? []);
   const [from, to] = [
-    Math.max(...ranges.map((one) => one.from)),
-    Math.min(...ranges.map((one) => one.to)),
+    Math.max(...ranges.map((kubernetesRange) => kubernetesRange.from)),
+    Math.min(...ranges.map((kubernetesRange) => kubernetesRange.to)),
   ];
-  const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${unfit}`;
+  const problem = `Kubernetes ${version.major}.${version.minor} does not run on ${unsupportedRelease}`;
   const why =
     "Talos refuses the configuration, or starts a kubelet that was not tested with this Talos release";
   if (from > to) return { problem, why };
-  const fitting = from === to ? `of 1.${from}` : `from 1.${from} to 1.${to}`;
+  const fittingReleases = from === to ? `of 1.${from}` : `from 1.${from} to 1.${to}`;
   return {
     problem,
     why,
-    remedy: `in this update, set kubernetesVersion to a release ${fitting}, which all these Talos releases support`,
+    remedy: `in this update, set kubernetesVersion to a release ${fittingReleases}, which all these Talos releases support`,
   };
 }
 
@@ -213,7 +218,7 @@ function kubernetesObstacle(
  * Obstacle: an extension that a release on the way lacks. The tables decide only about names that they list; the
  * Factory decides about others.
  */
-function extensionObstacle(hop: string, { extensions = [] }: HopBasis): Obstacle | undefined {
+function extensionObstacle(hop: string, { extensions = [] }: HopBasis): HopObstacle | undefined {
   const { minor } = parseTalosVersion(hop)!;
   const missing = extensions.filter(
     (name) => minorsWith(name).length > 0 && !extensionsOf(minor).has(name),
@@ -233,18 +238,27 @@ function driverObstacle(
   hop: string,
   wanted: string,
   { extensions = [], loadedDriver }: HopBasis,
-): Obstacle | undefined {
-  const [last, there] = [driverOf(wanted, extensions), driverOf(hop, extensions)];
-  if (last === undefined || there === undefined || loadedDriver === undefined) return undefined;
+): HopObstacle | undefined {
+  const [wantedDriver, hopDriver] = [driverOf(wanted, extensions), driverOf(hop, extensions)];
+  if (wantedDriver === undefined || hopDriver === undefined || loadedDriver === undefined)
+    return undefined;
   if (loadedDriver === null)
     return {
-      problem: `no NVIDIA driver is loaded on the machine, so it is unknown whether driver ${there} of ${hop} supports the cards`,
+      problem: `no NVIDIA driver is loaded on the machine, so it is unknown whether driver ${hopDriver} of ${hop} supports the cards`,
       why: `a driver without support for the cards would keep the machine from finishing its boot of ${hop}`,
     };
-  const [now, its, then] = [majorOf(loadedDriver), majorOf(there), majorOf(last)];
-  if (Math.min(now, then) <= its && its <= Math.max(now, then)) return undefined;
+  const [loadedMajor, hopMajor, wantedMajor] = [
+    majorOf(loadedDriver),
+    majorOf(hopDriver),
+    majorOf(wantedDriver),
+  ];
+  if (
+    Math.min(loadedMajor, wantedMajor) <= hopMajor &&
+    hopMajor <= Math.max(loadedMajor, wantedMajor)
+  )
+    return undefined;
   return {
-    problem: `the driver ${there} of ${hop} is not between the loaded ${loadedDriver} and the wanted ${last}`,
+    problem: `the driver ${hopDriver} of ${hop} is not between the loaded ${loadedDriver} and the wanted ${wantedDriver}`,
     why: `this driver may not support the cards, and would then keep the machine from finishing its boot of ${hop}`,
   };
 }

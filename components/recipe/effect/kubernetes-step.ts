@@ -41,12 +41,15 @@ const minorsOf = (releases: readonly string[]): number[] =>
 /** Findings about a step that Kubernetes does not support; none where a release is unknown. */
 export function stepFindings(step: KubernetesStep): FindingText[] {
   const { wanted, ofControlPlanes, apiServers } = step;
-  const [to, run] = [minorOf(wanted), minorsOf(apiServers)];
-  if (to === undefined || run.length === 0) return [];
-  const [oldest, newest] = [Math.min(...run), Math.max(...run)];
+  const [targetMinor, runningMinors] = [minorOf(wanted), minorsOf(apiServers)];
+  if (targetMinor === undefined || runningMinors.length === 0) return [];
+  const [oldest, newest] = [Math.min(...runningMinors), Math.max(...runningMinors)];
   if (ofControlPlanes)
-    return [...apiServerFindings(wanted, to, oldest, newest), ...lateKubelets(to, step)];
-  if (to > oldest)
+    return [
+      ...apiServerFindings(wanted, targetMinor, oldest, newest),
+      ...lateKubelets(targetMinor, step),
+    ];
+  if (targetMinor > oldest)
     return [
       {
         problem: `gives the stack's kubelets ${wanted}, but kube-apiserver runs 1.${oldest}`,
@@ -54,7 +57,7 @@ export function stepFindings(step: KubernetesStep): FindingText[] {
         remedy: `upgrade the control planes first, or write a release of 1.${oldest}`,
       },
     ];
-  if (to < newest - KUBELET_LAG)
+  if (targetMinor < newest - KUBELET_LAG)
     return [
       {
         problem: `gives the stack's kubelets ${wanted}, but kube-apiserver runs 1.${newest}`,
@@ -67,11 +70,11 @@ export function stepFindings(step: KubernetesStep): FindingText[] {
 
 function apiServerFindings(
   wanted: string,
-  to: number,
+  targetMinor: number,
   oldest: number,
   newest: number,
 ): FindingText[] {
-  if (to < newest)
+  if (targetMinor < newest)
     return [
       {
         problem: `${wanted} is older than the 1.${newest} that kube-apiserver runs`,
@@ -79,10 +82,10 @@ function apiServerFindings(
         remedy: `write the release of 1.${newest} that kube-apiserver runs, or a newer one`,
       },
     ];
-  if (to <= oldest + 1) return [];
+  if (targetMinor <= oldest + 1) return [];
   return [
     {
-      problem: `${wanted} is ${to - oldest} minor releases newer than the 1.${oldest} that kube-apiserver runs`,
+      problem: `${wanted} is ${targetMinor - oldest} minor releases newer than the 1.${oldest} that kube-apiserver runs`,
       why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
       remedy: `write a release of 1.${oldest + 1} first`,
     },
@@ -90,25 +93,30 @@ function apiServerFindings(
 }
 
 /** Kubelets that the new API server would not support, also on machines that are not in the stack. */
-function lateKubelets(to: number, { wanted, kubelets }: KubernetesStep): FindingText[] {
-  const late = kubelets.filter(({ release }) => {
+function lateKubelets(targetMinor: number, { wanted, kubelets }: KubernetesStep): FindingText[] {
+  const tooOldKubelets = kubelets.filter(({ release }) => {
     const minor = minorOf(release);
-    return minor !== undefined && minor < to - KUBELET_LAG;
+    return minor !== undefined && minor < targetMinor - KUBELET_LAG;
   });
-  if (late.length === 0) return [];
+  if (tooOldKubelets.length === 0) return [];
   return [
     {
-      problem: `${wanted} is more than ${KUBELET_LAG} minor releases newer than the kubelet of ${namesOf(late.map(({ node, release }) => `${node} (${release})`))}`,
+      problem: `${wanted} is more than ${KUBELET_LAG} minor releases newer than the kubelet of ${namesOf(tooOldKubelets.map(({ node, release }) => `${node} (${release})`))}`,
       why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server, and the update changes control planes before workers`,
-      remedy: `upgrade these kubelets to 1.${to - KUBELET_LAG} or newer first, or remove the nodes`,
+      remedy: `upgrade these kubelets to 1.${targetMinor - KUBELET_LAG} or newer first, or remove the nodes`,
     },
   ];
 }
 
 /** Whether a minor release is one that a step to `wanted` newly runs. */
 const isReached = (minor: number, { wanted, apiServers }: KubernetesStep): boolean => {
-  const [to, run] = [minorOf(wanted), minorsOf(apiServers)];
-  return to !== undefined && run.length > 0 && Math.min(...run) < minor && minor <= to;
+  const [targetMinor, runningMinors] = [minorOf(wanted), minorsOf(apiServers)];
+  return (
+    targetMinor !== undefined &&
+    runningMinors.length > 0 &&
+    Math.min(...runningMinors) < minor &&
+    minor <= targetMinor
+  );
 };
 
 /** Whether API servers come to a later minor release by the step: only such a release removes an API. */
@@ -140,9 +148,9 @@ export function requestedLine(
   requested: readonly RequestedApi[],
   step: KubernetesStep,
 ): string | undefined {
-  const gone = requested.filter(({ removed }) => isReached(removed, step));
-  if (gone.length === 0) return undefined;
-  const apis = gone.map(({ resource, groupVersion }) => `${resource} of ${groupVersion}`);
+  const removedApis = requested.filter(({ removed }) => isReached(removed, step));
+  if (removedApis.length === 0) return undefined;
+  const apis = removedApis.map(({ resource, groupVersion }) => `${resource} of ${groupVersion}`);
   return `warning: Kubernetes ${step.wanted} does not serve ${namesOf([...new Set(apis)].sort())}, but kube-apiserver has received requests for them: first update the programs or charts that send these requests`;
 }
 

@@ -19,11 +19,11 @@ export const partsOf = (patches: string[]): Map<string, unknown> =>
 
 /** The parts of a document: the keys of the main document, and any other document as a whole. */
 const partsOfDocument = (name: string, value: unknown): [part: string, value: unknown][] =>
-  name === mainDocument ? below(value, []) : [[name, value]];
+  name === mainDocument ? partsBelow(value, []) : [[name, value]];
 
-function below(value: unknown, path: string[]): [part: string, value: unknown][] {
+function partsBelow(value: unknown, path: string[]): [part: string, value: unknown][] {
   if (isMapping(value) && path.length < depth && Object.keys(value).length > 0)
-    return Object.entries(value).flatMap(([key, inner]) => below(inner, [...path, key]));
+    return Object.entries(value).flatMap(([key, inner]) => partsBelow(inner, [...path, key]));
   if (path.join(".") === "machine.files" && Array.isArray(value)) return partsOfFiles(value);
   return path.length > 0 ? [[path.join("."), value]] : [];
 }
@@ -40,9 +40,9 @@ function partsOfFiles(items: unknown[]): [part: string, value: unknown][] {
 
 /** Names of the parts in which two configurations differ. A configuration is one or more documents. */
 export function changedParts(before: string, after: string): string[] {
-  const [was, is] = [partsOf([before]), partsOf([after])];
-  return [...new Set([...was.keys(), ...is.keys()])].filter(
-    (part) => !isDeepStrictEqual(was.get(part), is.get(part)),
+  const [previousParts, nextParts] = [partsOf([before]), partsOf([after])];
+  return [...new Set([...previousParts.keys(), ...nextParts.keys()])].filter(
+    (part) => !isDeepStrictEqual(previousParts.get(part), nextParts.get(part)),
   );
 }
 

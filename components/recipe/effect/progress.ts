@@ -36,29 +36,29 @@ export class UpdateProgress {
 
   /** Records that Pulumi starts to create or update a resource of a machine. */
   begins(machine: string, resource: string): void {
-    const told = this.machines.get(machine);
-    told?.running.add(resource);
-    if (told) told.begun = true;
+    const state = this.machines.get(machine);
+    state?.running.add(resource);
+    if (state) state.begun = true;
   }
 
   /** Records that Pulumi has created or updated a resource. `upgrade`: whether this resource reboots the machine. */
   ends(machine: string, resource: string, upgrade: boolean): void {
-    const told = this.machines.get(machine);
-    told?.running.delete(resource);
-    if (told && upgrade) told.upgraded = true;
+    const state = this.machines.get(machine);
+    state?.running.delete(resource);
+    if (state && upgrade) state.upgraded = true;
   }
 
   /** Records a failure: of a machine, or of no machine in particular. */
   fails(machine?: string, cordoned = false): void {
     this.failed = true;
-    const told = this.machines.get(machine ?? "");
-    if (told) Object.assign(told, { failed: true, cordoned });
+    const state = this.machines.get(machine ?? "");
+    if (state) Object.assign(state, { failed: true, cordoned });
   }
 
   /** Records that all resources of a machine are done, or that none had to change. */
   settles(machine: string): void {
-    const told = this.machines.get(machine);
-    if (told) told.settled = true;
+    const state = this.machines.get(machine);
+    if (state) state.settled = true;
   }
 
   /** Whether the update failed and no machine is under way any longer, so that nothing changes any more. */
@@ -71,21 +71,21 @@ export class UpdateProgress {
 
   /** Progress of each machine, in the order of the update. */
   standings(): Map<string, Standing> {
-    const standingOf = (told: Told): Standing => ({
-      progress: this.progressOf(told),
-      ...(told.cordoned ? { cordoned: true } : {}),
+    const standingOf = (state: Told): Standing => ({
+      progress: this.progressOf(state),
+      ...(state.cordoned ? { cordoned: true } : {}),
     });
     return new Map([...this.machines].map(([machine, told]) => [machine, standingOf(told)]));
   }
 
-  private progressOf(told: Told): Progress {
-    if (told.failed) return "failed";
-    if (told.running.size > 0) return "under way";
-    if (told.settled) return told.begun ? "done" : "skipped";
-    if (!told.begun) return "not started";
+  private progressOf(state: Told): Progress {
+    if (state.failed) return "failed";
+    if (state.running.size > 0) return "under way";
+    if (state.settled) return state.begun ? "done" : "skipped";
+    if (!state.begun) return "not started";
     // After a failure Pulumi starts no further resource, so a machine that was under way still needs its upgrade.
     if (!this.failed) return "under way";
-    return told.upgraded ? "done" : "configured";
+    return state.upgraded ? "done" : "configured";
   }
 }
 
@@ -93,7 +93,7 @@ export class UpdateProgress {
 const words: Progress[] = ["failed", "under way", "configured", "not started", "done", "skipped"];
 
 /** Greatest number of names in a line: those of a fleet would fill the screen. */
-const most = 20;
+const mostNames = 20;
 
 /**
  * Result of each machine, with a line for each kind of result; the machines of a line are in the order of the update.
@@ -102,15 +102,17 @@ const most = 20;
  */
 export function describeProgress(machines: Map<string, Standing>): string {
   const line = (
-    word: string,
-    is: (standing: Standing) => boolean | undefined,
+    title: string,
+    isIncluded: (standing: Standing) => boolean | undefined,
     hint = "",
   ): string[] => {
-    const names = [...machines].filter(([, standing]) => is(standing)).map(([name]) => name);
-    const more = names.length > most ? ` and ${names.length - most} more` : "";
+    const names = [...machines]
+      .filter(([, standing]) => isIncluded(standing))
+      .map(([name]) => name);
+    const moreText = names.length > mostNames ? ` and ${names.length - mostNames} more` : "";
     return names.length === 0
       ? []
-      : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}${hint}`];
+      : [`  ${title} (${names.length}): ${names.slice(0, mostNames).join(", ")}${moreText}${hint}`];
   };
   const uncordon =
     "; until the machine's upgrade succeeds, or until you run the uncordon command that the failure above shows";

@@ -68,17 +68,19 @@ export function machineState(machine: PlannedMachine): MachineState {
   // (siderolabs/omni, machineconfig/status.go: mode auto). Omni also does so for a machine in maintenance mode
   // (`staged_if_needing_reboot`).
   const appliesLive = omni || machine.installs;
-  const waits = (part: string): boolean =>
+  const isPendingUntilBoot = (part: string): boolean =>
     !appliesLive && waitsForBoot(part, machine.talosVersion, gpu);
-  const boot: Record<string, string> = {};
-  const live: Record<string, string> = {};
+  const partsAtBoot: Record<string, string> = {};
+  const partsLive: Record<string, string> = {};
   for (const [part, hash] of Object.entries(partHashes(machine.patches))) {
     const boots =
-      updateEffectOf({ image: false, configuration: true, boot: waits(part) }) === "reboot";
-    (boots || needsBoot(part, machine.talosVersion) ? boot : live)[part] = hash;
+      updateEffectOf({ image: false, configuration: true, boot: isPendingUntilBoot(part) }) ===
+      "reboot";
+    (boots || needsBoot(part, machine.talosVersion) ? partsAtBoot : partsLive)[part] = hash;
   }
   const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};
-  const { boots, stays } = machine.configuration === "owned" ? generatedOf(machine, waits) : {};
+  const { boots: changesAtBoot, stays: changesLive } =
+    machine.configuration === "owned" ? generatedOf(machine, isPendingUntilBoot) : {};
   const contract = machine.configuration === "owned" ? contractMinor(machine.contract) : undefined;
   return {
     address: machine.address,
@@ -94,16 +96,16 @@ export function machineState(machine: PlannedMachine): MachineState {
           : { schematicId: machine.schematicId }),
       extensions,
       ...filled({ kernelArgs: omni ? [] : kernelArgs }),
-      ...boots,
-      ...filled({ parts: boot }),
+      ...changesAtBoot,
+      ...filled({ parts: partsAtBoot }),
     },
     ...filled({
       mayRebootIfChanged: defined({ contract, reconcileToken: machine.reconcileToken }),
     }),
     changesWithoutReboot: {
-      ...stays,
+      ...changesLive,
       ...filled({
-        parts: live,
+        parts: partsLive,
         labels: machine.nodeLabels,
         taints: Object.fromEntries(
           machine.nodeTaints.map(({ key, value = "", effect }) => [key, `${value}:${effect}`]),
@@ -119,13 +121,13 @@ export function machineState(machine: PlannedMachine): MachineState {
 /** Inputs of the generated part of an owned configuration, grouped by whether their change waits for a boot. */
 function generatedOf(
   { clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine,
-  waits: (part: string) => boolean,
+  needsBootNow: (part: string) => boolean,
 ): { boots: Changeable; stays: Changeable } {
   const ofCluster = defined({ clusterName, clusterEndpoint, kubernetesVersion });
-  const [clusterWaits, roleWaits] = [waits("cluster"), waits("machine.type")];
+  const [clusterNeedsBoot, roleNeedsBoot] = [needsBootNow("cluster"), needsBootNow("machine.type")];
   return {
-    boots: { ...(clusterWaits ? ofCluster : {}), ...(roleWaits ? { role } : {}) },
-    stays: { ...(clusterWaits ? {} : ofCluster), ...(roleWaits ? {} : { role }) },
+    boots: { ...(clusterNeedsBoot ? ofCluster : {}), ...(roleNeedsBoot ? { role } : {}) },
+    stays: { ...(clusterNeedsBoot ? {} : ofCluster), ...(roleNeedsBoot ? {} : { role }) },
   };
 }
 

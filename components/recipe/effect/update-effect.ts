@@ -48,7 +48,7 @@ export function needsBoot(part: string, talosVersion: string): boolean {
   const minor = minorOf(talosVersion);
   if (takesEverything(minor) || isDocument(part)) return false;
   return !Object.entries(live.parts).some(
-    ([taken, since]) => minor >= since && isWithin(part, taken),
+    ([livePart, firstMinor]) => minor >= firstMinor && isWithin(part, livePart),
   );
 }
 
@@ -66,7 +66,7 @@ export function waitsForBoot(part: string, talosVersion: string, gpu: boolean): 
   if (isOfInstallation(part)) return false;
   if (!takesEverything(minorOf(talosVersion))) return gpu;
   if (part === containerdFile) return false;
-  return (gpu && isOfModule(part)) || live.atBootOnly.some((late) => isWithin(part, late));
+  return (gpu && isOfModule(part)) || live.atBootOnly.some((bootPart) => isWithin(part, bootPart));
 }
 
 const minorOf = (talosVersion: string): number =>

@@ -4,7 +4,7 @@ export type UpgradeLimits = Record<"pull" | "drain" | "reboot" | "verify", numbe
 /** Properties of a phase of an upgrade. */
 interface PhaseOfUpgrade {
   /** Longest duration in milliseconds. */
-  most: (limits: UpgradeLimits) => number;
+  timeLimit: (limits: UpgradeLimits) => number;
   /**
    * Whether the phase changes the machine. From then on a run continues to its end, even if Pulumi no longer waits for
    * it.
@@ -28,34 +28,34 @@ const QUESTIONS = 300_000;
 const KUBERNETES = 600_000;
 
 const phases = {
-  reach: { most: ({ reboot }) => reboot, leavesPause: true },
-  join: { most: ({ reboot }) => reboot },
-  compare: { most: ({ verify }) => QUESTIONS + verify, leavesPause: true, eachHop: true },
+  reach: { timeLimit: ({ reboot }) => reboot, leavesPause: true },
+  join: { timeLimit: ({ reboot }) => reboot },
+  compare: { timeLimit: ({ verify }) => QUESTIONS + verify, leavesPause: true, eachHop: true },
   precheck: {
-    most: ({ verify }) => Math.max(QUESTIONS, verify),
+    timeLimit: ({ verify }) => Math.max(QUESTIONS, verify),
     leavesPause: true,
     eachHop: true,
   },
-  images: { most: ({ pull }) => pull },
-  apply: { most: () => QUESTIONS, changes: true },
-  pull: { most: ({ pull }) => pull, eachHop: true },
+  images: { timeLimit: ({ pull }) => pull },
+  apply: { timeLimit: () => QUESTIONS, changes: true },
+  pull: { timeLimit: ({ pull }) => pull, eachHop: true },
   drain: {
-    most: ({ drain }) => drain,
+    timeLimit: ({ drain }) => drain,
     changes: true,
     away: true,
     eachHop: true,
     leavesPause: true,
   },
   reboot: {
-    most: ({ reboot }) => reboot,
+    timeLimit: ({ reboot }) => reboot,
     changes: true,
     away: true,
     eachHop: true,
     leavesPause: true,
   },
-  verify: { most: ({ verify }) => verify, changes: true, away: true, eachHop: true },
-  uncordon: { most: ({ verify }) => verify, changes: true, away: true },
-  kubernetes: { most: ({ verify }) => Math.max(KUBERNETES, verify) },
+  verify: { timeLimit: ({ verify }) => verify, changes: true, away: true, eachHop: true },
+  uncordon: { timeLimit: ({ verify }) => verify, changes: true, away: true },
+  kubernetes: { timeLimit: ({ verify }) => Math.max(KUBERNETES, verify) },
 } as const satisfies Record<string, PhaseOfUpgrade>;
 
 /** Name of a phase of an upgrade. */
@@ -77,7 +77,7 @@ export const changesSomething = (name: UpgradePhase): boolean => phase(name).cha
 
 /** Longest duration of a phase in milliseconds. */
 export const limitOf = (name: UpgradePhase, limits: UpgradeLimits): number =>
-  phase(name).most(limits);
+  phase(name).timeLimit(limits);
 
 const sum = (names: UpgradePhase[], limits: UpgradeLimits): number =>
   names.reduce((total, name) => total + limitOf(name, limits), 0);

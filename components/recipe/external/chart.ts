@@ -39,16 +39,18 @@ export function releaseIn(version: string | undefined, chart: ChartName): string
 }
 
 const newestIn = remembering((range: string, chart: ChartName): string | undefined => {
-  const known = charts.filter((one) => one.chart === chart).map((one) => one.version);
-  return semver.maxSatisfying(known, range.replaceAll(",", " ")) ?? undefined;
+  const versions = charts
+    .filter((candidate) => candidate.chart === chart)
+    .map((candidate) => candidate.version);
+  return semver.maxSatisfying(versions, range.replaceAll(",", " ")) ?? undefined;
 });
 
 /** First keys of the values of all releases of a chart. */
-const topsOf = remembering(
+const topLevelKeys = remembering(
   (name: ChartName): ReadonlySet<string> =>
     new Set(
       charts
-        .filter((one) => one.chart === name)
+        .filter((candidate) => candidate.chart === name)
         .flatMap(({ paths }) => Object.keys(paths).map((path) => path.split(".", 1)[0]!)),
     ),
 );
@@ -58,14 +60,17 @@ export function chartByKeys(keys: string[]): ChartName | undefined {
   // Only the DRA driver's chart has this value, which it needs to offer cards; its other keys are also those of the
   // plugin's chart.
   if (keys.includes("gpuResourcesEnabledOverride")) return "dra-driver-nvidia-gpu";
-  const known = (name: ChartName): number => {
-    const tops = topsOf(name);
-    return keys.filter((key) => tops.has(key)).length;
+  const countOfKnownKeys = (name: ChartName): number => {
+    const knownKeys = topLevelKeys(name);
+    return keys.filter((key) => knownKeys.has(key)).length;
   };
-  const [operator, plugin] = [known("gpu-operator"), known("nvidia-device-plugin")];
-  return operator === plugin
+  const [operatorKeys, pluginKeys] = [
+    countOfKnownKeys("gpu-operator"),
+    countOfKnownKeys("nvidia-device-plugin"),
+  ];
+  return operatorKeys === pluginKeys
     ? undefined
-    : operator > plugin
+    : operatorKeys > pluginKeys
       ? "gpu-operator"
       : "nvidia-device-plugin";
 }

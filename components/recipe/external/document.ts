@@ -33,7 +33,7 @@ export interface Values {
 }
 
 /** Values, if there are any. */
-export const none: Values = { values: {}, places: {} };
+export const noValues: Values = { values: {}, places: {} };
 
 /** The documents of a file that are mappings; `flaws` names parts that are not YAML. */
 export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFinding[]): Doc[] {
@@ -70,26 +70,26 @@ export interface Shelf {
 const shelves = new WeakMap<readonly Doc[], Shelf>();
 
 /** The index of some documents; the same object for the same list. */
-export function shelfOf(docs: readonly Doc[]): Shelf {
-  const known = shelves.get(docs);
-  if (known !== undefined) return known;
+export function indexOf(docs: readonly Doc[]): Shelf {
+  const existingIndex = shelves.get(docs);
+  if (existingIndex !== undefined) return existingIndex;
   const byName = new Map<string, Doc[]>();
   const byFile = new Map<string, Doc>();
   const keyOf = (kind: unknown, name: unknown): string =>
     JSON.stringify([anyText(kind), name ?? null]);
   for (const doc of docs) {
     const key = keyOf(doc.root["kind"], textAt(doc.root, "metadata", "name"));
-    const those = byName.get(key);
-    if (those === undefined) byName.set(key, [doc]);
-    else those.push(doc);
+    const docsOfName = byName.get(key);
+    if (docsOfName === undefined) byName.set(key, [doc]);
+    else docsOfName.push(doc);
     if (!byFile.has(doc.place.file)) byFile.set(doc.place.file, doc);
   }
-  const shelf: Shelf = {
+  const index: Shelf = {
     named: (kind, name) => byName.get(keyOf(kind, name)) ?? [],
     ofFile: (file) => byFile.get(file),
   };
-  shelves.set(docs, shelf);
-  return shelf;
+  shelves.set(docs, index);
+  return index;
 }
 
 /** Node at a path below a node. */
@@ -111,28 +111,29 @@ export const textAt = (data: unknown, ...path: string[]): string | undefined => 
 
 /** Values at a path of a document: a mapping, or YAML in a text. */
 export function valuesAt(doc: Doc, path: string[]): Values | undefined {
-  const there = path.length === 0 ? doc.root : valueAt(doc.root, ...path);
-  if (isMapping(there)) {
-    const node = nodeAt(doc.contents, path);
+  const member = path.length === 0 ? doc.root : valueAt(doc.root, ...path);
+  if (isMapping(member)) {
+    const yamlNode = nodeAt(doc.contents, path);
     return {
-      values: there,
-      places: isNode(node)
-        ? placesIn(node, (offset) => ({ ...doc.place, line: doc.lineAt(offset) }))
+      values: member,
+      places: isNode(yamlNode)
+        ? placesIn(yamlNode, (offset) => ({ ...doc.place, line: doc.lineAt(offset) }))
         : {},
     };
   }
-  if (typeof there !== "string") return undefined;
-  const { documents, lineCounter } = plainDocuments(there);
-  const [inner, ...others] = documents;
-  const values = inner && others.length === 0 ? valueOfDocument(inner) : undefined;
-  if (!isMapping(values) || !inner?.contents) return undefined;
+  if (typeof member !== "string") return undefined;
+  const { documents, lineCounter } = plainDocuments(member);
+  const [innerDocument, ...otherDocuments] = documents;
+  const values =
+    innerDocument && otherDocuments.length === 0 ? valueOfDocument(innerDocument) : undefined;
+  if (!isMapping(values) || !innerDocument?.contents) return undefined;
   // The text of a block begins in the line after its indicator (`values: |`).
-  const begins = placeOf(doc, path).line;
+  const firstLine = placeOf(doc, path).line;
   return {
     values,
-    places: placesIn(inner.contents, (offset) => ({
+    places: placesIn(innerDocument.contents, (offset) => ({
       ...doc.place,
-      line: begins + lineCounter.linePos(offset).line,
+      line: firstLine + lineCounter.linePos(offset).line,
     })),
   };
 }
@@ -145,16 +146,16 @@ export function placeOf(doc: Doc, path: string[]): Place {
 
 function placesIn(
   node: Parameters<typeof visit>[0],
-  at: (offset: number) => Place,
+  placeAt: (offset: number) => Place,
 ): Record<string, Place> {
   const places: Record<string, Place> = {};
   visit(node, {
-    Pair: (_, { key }, above) => {
+    Pair: (_, { key }, ancestors) => {
       if (!isNode(key) || !key.range) return;
-      const keys = [...above, { key }].flatMap((one) =>
-        "key" in one && isNode(one.key) ? [String(one.key)] : [],
+      const keys = [...ancestors, { key }].flatMap((ancestor) =>
+        "key" in ancestor && isNode(ancestor.key) ? [String(ancestor.key)] : [],
       );
-      places[keys.join(".")] ??= at(key.range[0]);
+      places[keys.join(".")] ??= placeAt(key.range[0]);
     },
   });
   return places;

@@ -78,21 +78,21 @@ export const isChartSource = ({ kind }: ExternalMissingSpec): boolean =>
 
 /** The external release, or the release that was taken over; undefined if the package's values are under the user's. */
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
-  const outside = externalOf(spec);
-  if (outside !== undefined) {
+  const externalProvider = externalOf(spec);
+  if (externalProvider !== undefined) {
     const { external: { values, read } = {} } = spec;
-    const known = (values ?? read?.values) !== undefined;
-    const { kind, resourceName, release } = outside;
-    const partly = (read?.missing ?? []).some((what) => !isChartSource(what));
+    const hasValues = (values ?? read?.values) !== undefined;
+    const { kind, resourceName, release } = externalProvider;
+    const partly = (read?.missing ?? []).some((missingObject) => !isChartSource(missingObject));
     return {
       kind,
       field: "external",
-      values: known ? release.values : undefined,
+      values: hasValues ? release.values : undefined,
       partly,
       resourceName,
     };
   }
-  const kind = gpuProviderFields.find((one) => spec[one]?.takeOver !== undefined);
+  const kind = gpuProviderFields.find((field) => spec[field]?.takeOver !== undefined);
   if (kind === undefined) return undefined;
   const { values = {} } = spec[kind]!;
   const resourceName = gpuProviderOfField(kind).deviceClass ?? resourceIn(values);
@@ -123,20 +123,20 @@ export function asRelease(spec: ClusterSpec): ClusterSpec {
 
 /** Reads files into the form of `external.read`; `unread` names the parts that could not be read. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
-  const wanted = kind && gpuProviderOfField(kind).chart;
-  const { releases, flaws } = releasesIn(files, wanted);
+  const wantedChart = kind && gpuProviderOfField(kind).chart;
+  const { releases, flaws } = releasesIn(files, wantedChart);
   const unread = flaws.map(({ file, line, problem }) => `${file}:${line} ${problem}`);
   const names = files.map(({ name }) => name).join(", ");
-  const [release, another] = releases.filter(
-    ({ chart }) => wanted === undefined || chart === wanted,
+  const [release, otherRelease] = releases.filter(
+    ({ chart: releaseChart }) => wantedChart === undefined || releaseChart === wantedChart,
   );
   if (release === undefined) {
-    const nothing = `the package finds no release of one of NVIDIA's charts in ${names} (it reads a HelmRelease, an Application, a kustomization, a helmfile.yaml, a Chart.yaml or a file of values)`;
-    return { unread: unread.length > 0 ? unread : [nothing] };
+    const noReleaseText = `the package finds no release of one of NVIDIA's charts in ${names} (it reads a HelmRelease, an Application, a kustomization, a helmfile.yaml, a Chart.yaml or a file of values)`;
+    return { unread: unread.length > 0 ? unread : [noReleaseText] };
   }
-  const both =
-    another &&
-    `the package finds two of NVIDIA's charts in ${names}: ${release.chart} (line ${release.place.line}) and ${another.chart} (line ${another.place.line})`;
+  const twoReleasesText =
+    otherRelease &&
+    `the package finds two of NVIDIA's charts in ${names}: ${release.chart} (line ${release.place.line}) and ${otherRelease.chart} (line ${otherRelease.place.line})`;
   return {
     kind: gpuProviderOfChart(release.chart).field,
     ...defined({ by: release.by === "values" ? undefined : release.by, name: release.name }),
@@ -145,9 +145,9 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
     places: Object.fromEntries(
       Object.entries(release.places).map(([path, { file, line }]) => [path, `${file}:${line}`]),
     ),
-    ...(unread.length + (both ? 1 : 0) === 0
+    ...(unread.length + (twoReleasesText ? 1 : 0) === 0
       ? {}
-      : { unread: [...unread, ...(both ? [both] : [])] }),
+      : { unread: [...unread, ...(twoReleasesText ? [twoReleasesText] : [])] }),
     ...(release.missing.length === 0 ? {} : { missing: release.missing }),
   };
 }

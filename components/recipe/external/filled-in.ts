@@ -12,19 +12,19 @@ export const isFilledIn = (text: string): boolean => places.test(text);
 
 /** Whether the value at a path, or a value above it, has a placeholder. */
 export function isFilledAt(values: unknown, path: string[]): boolean {
-  let there: unknown = values;
+  let current: unknown = values;
   for (const step of path) {
-    if (typeof there === "string") return isFilledIn(there);
-    if (typeof there !== "object" || there === null) return false;
-    there = Object.hasOwn(there, step) ? (there as Record<string, unknown>)[step] : undefined;
+    if (typeof current === "string") return isFilledIn(current);
+    if (typeof current !== "object" || current === null) return false;
+    current = Object.hasOwn(current, step) ? (current as Record<string, unknown>)[step] : undefined;
   }
-  return textsIn(there).some(isFilledIn);
+  return textsIn(current).some(isFilledIn);
 }
 
 /** Paths of the texts with a placeholder. For a text in a list it is the path of the list. */
 export const filledPaths = (values: Record<string, unknown>): string[] =>
   Object.entries(values).flatMap(([key, value]) => {
-    if (isMapping(value)) return filledPaths(value).map((below) => `${key}.${below}`);
+    if (isMapping(value)) return filledPaths(value).map((subPath) => `${key}.${subPath}`);
     return textsIn(value).some(isFilledIn) ? [key] : [];
   });
 

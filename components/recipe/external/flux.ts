@@ -1,34 +1,40 @@
 import type { ExternalMissingSpec } from "../spec/index";
 import { chartNamed, isOfOthers, releaseIn } from "./chart";
-import { none, placeOf, shelfOf, textAt, valuesAt, type Doc, type Values } from "./document";
+import { noValues, placeOf, indexOf, textAt, valuesAt, type Doc, type Values } from "./document";
 import { listAt, mergeAsHelm, valueAt } from "../mapping";
 import { filesIn, isKustomization, namespaceOf, parts } from "./namespace";
 import { folderOf, namedBy, release, valuesOf, type OutsideRelease } from "./release";
 
 /** Reads a HelmRelease. A HelmRelease without a chart is a kustomize patch; the result is then the patched release. */
 export function ofHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
-  const own = ofFlux(doc, docs);
-  if (own.length === 0) return [];
+  const releases = ofFlux(doc, docs);
+  if (releases.length === 0) return [];
   const name = textAt(doc.root, "metadata", "name");
-  const namesakes = shelfOf(docs).named("HelmRelease", name);
+  const namesakes = indexOf(docs).named("HelmRelease", name);
   const baseOf = (patch: Doc): Doc | undefined =>
     patchedBy(
       patch,
-      namesakes.filter((one) => !isPatch(one)),
+      namesakes.filter((candidate) => !isPatch(candidate)),
       docs,
     );
-  if (!isPatch(doc)) return namesakes.some((one) => isPatch(one) && baseOf(one) === doc) ? [] : own;
+  if (!isPatch(doc))
+    return namesakes.some((candidate) => isPatch(candidate) && baseOf(candidate) === doc)
+      ? []
+      : releases;
   const base = baseOf(doc);
-  const under = base && ofFlux(base, docs)[0];
-  return own.map((over) =>
-    under === undefined
-      ? { ...over, missing: [...over.missing, { kind: "HelmRelease", name: name ?? "" }] }
+  const baseRelease = base && ofFlux(base, docs)[0];
+  return releases.map((patchRelease) =>
+    baseRelease === undefined
+      ? {
+          ...patchRelease,
+          missing: [...patchRelease.missing, { kind: "HelmRelease", name: name ?? "" }],
+        }
       : {
-          ...under,
-          ...over,
-          missing: [...under.missing, ...over.missing],
-          values: mergeAsHelm(under.values, over.values),
-          places: { ...under.places, ...over.places },
+          ...baseRelease,
+          ...patchRelease,
+          missing: [...baseRelease.missing, ...patchRelease.missing],
+          values: mergeAsHelm(baseRelease.values, patchRelease.values),
+          places: { ...baseRelease.places, ...patchRelease.places },
         },
   );
 }
@@ -43,70 +49,77 @@ const isPatch = ({ root }: Doc): boolean =>
  */
 function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   const kustomizations = docs.filter(isKustomization);
-  const having = kustomizations.filter((one) =>
-    filesIn(one, ["patches", "patchesStrategicMerge"]).includes(patch.place.file),
+  const patchingKustomizations = kustomizations.filter((kustomization) =>
+    filesIn(kustomization, ["patches", "patchesStrategicMerge"]).includes(patch.place.file),
   );
-  const taken = new Set<string>();
-  const take = (file: string): void => {
-    if (taken.has(file)) return;
-    taken.add(file);
-    for (const one of kustomizations.filter((each) => folderOf(each) === file))
-      filesIn(one, parts).forEach(take);
+  const includedFiles = new Set<string>();
+  const includeFile = (file: string): void => {
+    if (includedFiles.has(file)) return;
+    includedFiles.add(file);
+    for (const kustomization of kustomizations.filter((candidate) => folderOf(candidate) === file))
+      filesIn(kustomization, parts).forEach(includeFile);
   };
-  for (const one of having) filesIn(one, parts).forEach(take);
+  for (const kustomization of patchingKustomizations)
+    filesIn(kustomization, parts).forEach(includeFile);
   return namedBy(
     patch,
-    having.length === 0 ? bases : bases.filter(({ place }) => taken.has(place.file)),
+    patchingKustomizations.length === 0
+      ? bases
+      : bases.filter(({ place }) => includedFiles.has(place.file)),
   );
 }
 
 function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
-  const own = textAt(root, "metadata", "name");
-  const byChart = ["spec", "chart", "spec"];
+  const objectName = textAt(root, "metadata", "name");
+  const chartPath = ["spec", "chart", "spec"];
   const refName = textAt(root, "spec", "chartRef", "name");
   const objectNamed = (kind: unknown, name: string | undefined): Doc | undefined =>
-    namedBy(doc, shelfOf(docs).named(kind, name));
+    namedBy(doc, indexOf(docs).named(kind, name));
   const source = objectNamed(valueAt(root, "spec", "chartRef", "kind"), refName);
   const chart = chartNamed(
-    textAt(root, ...byChart, "chart"),
+    textAt(root, ...chartPath, "chart"),
     textAt(source?.root, "spec", "url"),
     textAt(source?.root, "spec", "chart"),
     refName,
     textAt(root, "spec", "releaseName"),
-    own,
+    objectName,
   );
-  if (chart === undefined || isOfOthers(textAt(root, ...byChart, "sourceRef", "name"))) return [];
-  const said = [
-    { at: doc, path: [...byChart, "version"] },
+  if (chart === undefined || isOfOthers(textAt(root, ...chartPath, "sourceRef", "name"))) return [];
+  const versionSource = [
+    { doc, path: [...chartPath, "version"] },
     ...["spec.ref.tag", "spec.ref.semver", "spec.version"].flatMap((path) =>
-      source ? [{ at: source, path: path.split(".") }] : [],
+      source ? [{ doc: source, path: path.split(".") }] : [],
     ),
-  ].find(({ at, path }) => textAt(at.root, ...path) !== undefined);
-  const version = said && releaseIn(textAt(said.at.root, ...said.path), chart);
+  ].find((candidate) => textAt(candidate.doc.root, ...candidate.path) !== undefined);
+  const version =
+    versionSource && releaseIn(textAt(versionSource.doc.root, ...versionSource.path), chart);
   const target = textAt(root, "spec", "targetNamespace");
   const missing: ExternalMissingSpec[] =
     refName === undefined || source
       ? []
       : [{ kind: textAt(root, "spec", "chartRef", "kind") ?? "chart", name: refName }];
-  const taken = listAt(root, "spec", "valuesFrom").map((from): Values => {
-    const [kind, name] = [textAt(from, "kind") ?? "", textAt(from, "name") ?? ""];
+  const valuesFrom = listAt(root, "spec", "valuesFrom").map((reference): Values => {
+    const [kind, name] = [textAt(reference, "kind") ?? "", textAt(reference, "name") ?? ""];
     const holder = objectNamed(kind, name);
-    const key = textAt(from, "valuesKey") ?? "values.yaml";
+    const key = textAt(reference, "valuesKey") ?? "values.yaml";
     const generated =
-      kind === "ConfigMap" && from["targetPath"] === undefined
+      kind === "ConfigMap" && reference["targetPath"] === undefined
         ? generatedFrom(doc, name, key, docs)
         : undefined;
-    if (generated !== undefined) return valuesOf(generated.file, generated.by, docs, missing);
-    const found =
-      holder === undefined || from["targetPath"] !== undefined
+    if (generated !== undefined)
+      return valuesOf(generated.file, generated.generator, docs, missing);
+    const referencedValues =
+      holder === undefined || reference["targetPath"] !== undefined
         ? undefined
         : valuesAt(holder, ["data", key]);
-    if (found === undefined) missing.push({ kind, name });
-    return found ?? none;
+    if (referencedValues === undefined) missing.push({ kind, name });
+    return referencedValues ?? noValues;
   });
-  const name = textAt(root, "spec", "releaseName") ?? (target && own ? `${target}-${own}` : own);
-  const where = target === undefined ? namespaceOf(doc, docs) : { name: target, place };
+  const name =
+    textAt(root, "spec", "releaseName") ??
+    (target && objectName ? `${target}-${objectName}` : objectName);
+  const targetNamespace = target === undefined ? namespaceOf(doc, docs) : { name: target, place };
   return [
     release(
       {
@@ -114,13 +127,13 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
         by: "Flux",
         name,
         version,
-        namespace: where?.name,
-        namespacePlace: where?.place,
+        namespace: targetNamespace?.name,
+        namespacePlace: targetNamespace?.place,
         place,
         missing,
       },
-      [...taken, valuesAt(doc, ["spec", "values"]) ?? none],
-      said && placeOf(said.at, said.path),
+      [...valuesFrom, valuesAt(doc, ["spec", "values"]) ?? noValues],
+      versionSource && placeOf(versionSource.doc, versionSource.path),
     ),
   ];
 }
@@ -134,16 +147,16 @@ function generatedFrom(
   name: string,
   key: string,
   docs: Doc[],
-): { file: string; by: Doc } | undefined {
+): { file: string; generator: Doc } | undefined {
   const fileOf = ({ root }: Doc): string | undefined =>
     listAt(root, "configMapGenerator")
-      .filter((one) => one["name"] === name && Array.isArray(one["files"]))
-      .flatMap((one) => (one["files"] as unknown[]).map(String))
+      .filter((entry) => entry["name"] === name && Array.isArray(entry["files"]))
+      .flatMap((entry) => (entry["files"] as unknown[]).map(String))
       .map((file) => /^(?:([^=]+)=)?(.*?([^/]+))$/.exec(file))
-      .find((of) => (of?.[1] ?? of?.[3]) === key)?.[2];
-  const by = namedBy(
+      .find((match) => (match?.[1] ?? match?.[3]) === key)?.[2];
+  const generator = namedBy(
     doc,
-    docs.filter((one) => fileOf(one) !== undefined),
+    docs.filter((candidate) => fileOf(candidate) !== undefined),
   );
-  return by && { file: fileOf(by)!, by };
+  return generator && { file: fileOf(generator)!, generator };
 }

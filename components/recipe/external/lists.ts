@@ -1,6 +1,6 @@
 import type { ExternalMissingSpec } from "../spec/index";
 import { chartNamed, isOfOthers, releaseIn } from "./chart";
-import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
+import { noValues, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
 import { asText, isMapping, listAt, listOf } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "./release";
 
@@ -16,21 +16,21 @@ const lists: Record<
   {
     by: OutsideRelease["by"];
     chart: string;
-    read: (one: Record<string, unknown>, at: string[], from: From) => Item;
+    read: (entry: Record<string, unknown>, path: string[], context: From) => Item;
   }
 > = {
   // Inline values override those of the files, unless `valuesMerge` changes this; no known file uses it.
   helmCharts: {
     by: "kustomize",
     chart: "name",
-    read: (one, at, { doc, file }) => ({
-      name: textAt(one, "releaseName") ?? textAt(one, "name"),
-      namespace: textAt(one, "namespace") ?? textAt(doc.root, "namespace"),
+    read: (entry, path, { doc, file }) => ({
+      name: textAt(entry, "releaseName") ?? textAt(entry, "name"),
+      namespace: textAt(entry, "namespace") ?? textAt(doc.root, "namespace"),
       parts: [
-        ...[one["valuesFile"], ...listOf(one["additionalValuesFiles"])].flatMap((each) =>
-          each === undefined ? [] : [file(each)],
+        ...[entry["valuesFile"], ...listOf(entry["additionalValuesFiles"])].flatMap((valuesFile) =>
+          valuesFile === undefined ? [] : [file(valuesFile)],
         ),
-        valuesAt(doc, [...at, "valuesInline"]) ?? none,
+        valuesAt(doc, [...path, "valuesInline"]) ?? noValues,
       ],
     }),
   },
@@ -38,30 +38,30 @@ const lists: Record<
   dependencies: {
     by: "a chart",
     chart: "name",
-    read: (one, _, { file }) => ({
-      parts: [file("values.yaml", [textAt(one, "alias") ?? textAt(one, "name") ?? ""])],
+    read: (entry, _, { file }) => ({
+      parts: [file("values.yaml", [textAt(entry, "alias") ?? textAt(entry, "name") ?? ""])],
     }),
   },
   releases: {
     by: "helmfile",
     chart: "chart",
-    read: (one, at, { doc, file, missing }) => {
+    read: (entry, path, { doc, file, missing }) => {
       missing.push(
-        ...listOf(one["secrets"]).map((name) => ({ kind: "Secret", name: asText(name) })),
+        ...listOf(entry["secrets"]).map((name) => ({ kind: "Secret", name: asText(name) })),
       );
       return {
-        name: textAt(one, "name"),
-        namespace: textAt(one, "namespace"),
+        name: textAt(entry, "name"),
+        namespace: textAt(entry, "namespace"),
         parts: [
-          ...listOf(one["values"]).map((each, index) =>
-            isMapping(each)
-              ? (valuesAt(doc, [...at, "values", String(index)]) ?? none)
-              : each
-                ? file(each)
-                : none,
+          ...listOf(entry["values"]).map((values, index) =>
+            isMapping(values)
+              ? (valuesAt(doc, [...path, "values", String(index)]) ?? noValues)
+              : values
+                ? file(values)
+                : noValues,
           ),
-          ...listAt(one, "set").map((each, index) =>
-            parameterOf(each, placeOf(doc, [...at, "set", String(index)])),
+          ...listAt(entry, "set").map((parameter, index) =>
+            parameterOf(parameter, placeOf(doc, [...path, "set", String(index)])),
           ),
         ],
       };
@@ -80,22 +80,22 @@ interface From {
 export function ofLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const isChart = /(?:^|\/)Chart\.yaml$/.test(doc.place.file);
   return Object.entries(lists).flatMap(([list, { by, chart: key, read }]) =>
-    listAt(doc.root, list).flatMap((one, index) => {
-      const from = textAt(one, "repo") ?? textAt(one, "repository");
-      const chart = isOfOthers(from) ? undefined : chartNamed(textAt(one, key));
-      if (chart === undefined || isChart !== (by === "a chart") || one["installed"] === false)
+    listAt(doc.root, list).flatMap((entry, index) => {
+      const repository = textAt(entry, "repo") ?? textAt(entry, "repository");
+      const chart = isOfOthers(repository) ? undefined : chartNamed(textAt(entry, key));
+      if (chart === undefined || isChart !== (by === "a chart") || entry["installed"] === false)
         return [];
-      const at = [list, String(index)];
+      const path = [list, String(index)];
       const missing: ExternalMissingSpec[] = [];
       const file = (name: unknown, path?: string[]): Values =>
         valuesOf(asText(name), doc, docs, missing, path);
-      const { parts, ...said } = read(one, at, { doc, file, missing });
-      const version = releaseIn(textAt(one, "version"), chart);
-      const place = placeOf(doc, at);
+      const { parts, ...fields } = read(entry, path, { doc, file, missing });
+      const version = releaseIn(textAt(entry, "version"), chart);
+      const place = placeOf(doc, path);
       return release(
-        { ...said, chart, by, version, place, missing },
+        { ...fields, chart, by, version, place, missing },
         parts,
-        placeOf(doc, [...at, "version"]),
+        placeOf(doc, [...path, "version"]),
       );
     }),
   );

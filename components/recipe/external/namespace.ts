@@ -4,7 +4,7 @@ import { type Doc, type Place, placeOf, textAt } from "./document";
 import { folderOf } from "./release";
 
 /** A namespace, and its place in a file. */
-export interface SaidNamespace {
+export interface StatedNamespace {
   name: string;
   place: Place;
 }
@@ -15,7 +15,7 @@ export interface SaidNamespace {
  * others, and they override the object's own. Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go
  * (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
  */
-export function namespaceOf(doc: Doc, docs: readonly Doc[]): SaidNamespace | undefined {
+export function namespaceOf(doc: Doc, docs: readonly Doc[]): StatedNamespace | undefined {
   const target = targetOf(doc, docs.filter(isOfFlux));
   if (target !== undefined) return target;
   return outermost(doc, docs.filter(isKustomization)) ?? saidAt(doc, ["metadata", "namespace"]);
@@ -33,16 +33,16 @@ export const parts = ["resources", "bases", "components"];
 export const filesIn = (kustomization: Doc, keys: string[]): string[] =>
   keys
     .flatMap((key) => listOf(kustomization.root[key]))
-    .map((one) =>
+    .map((entry) =>
       posix
-        .join(folderOf(kustomization), asText(isMapping(one) ? one["path"] : one))
+        .join(folderOf(kustomization), asText(isMapping(entry) ? entry["path"] : entry))
         .replace(/\/$/, ""),
     );
 
 const isOfFlux = ({ root }: Pick<Doc, "root">): boolean =>
   asText(root["apiVersion"]).startsWith("kustomize.toolkit.fluxcd.io/");
 
-function saidAt(doc: Doc, path: string[]): SaidNamespace | undefined {
+function saidAt(doc: Doc, path: string[]): StatedNamespace | undefined {
   const name = textAt(doc.root, ...path);
   return name === undefined ? undefined : { name, place: placeOf(doc, path) };
 }
@@ -51,17 +51,19 @@ function saidAt(doc: Doc, path: string[]): SaidNamespace | undefined {
  * Namespace of the Flux Kustomization whose path is nearest above the file. Undefined if several are, and their
  * namespaces differ.
  */
-function targetOf(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
+function targetOf(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined {
   const folder = stepsOf(folderOf(doc));
-  const above = kustomizations.flatMap((kustomization) => {
+  const kustomizationsAbove = kustomizations.flatMap((kustomization) => {
     const depth = depthBelow(folder, stepsOf(textAt(kustomization.root, "spec", "path") ?? ""));
     return depth === undefined ? [] : [{ kustomization, depth }];
   });
-  const nearest = Math.min(...above.map(({ depth }) => depth));
-  const said = above
+  const nearest = Math.min(...kustomizationsAbove.map(({ depth }) => depth));
+  const targetNamespaces = kustomizationsAbove
     .filter(({ depth }) => depth === nearest)
     .map(({ kustomization }) => saidAt(kustomization, ["spec", "targetNamespace"]));
-  return new Set(said.map((one) => one?.name)).size === 1 ? said[0] : undefined;
+  return new Set(targetNamespaces.map((target) => target?.name)).size === 1
+    ? targetNamespaces[0]
+    : undefined;
 }
 
 /**
@@ -78,29 +80,32 @@ const stepsOf = (path: string): string[] =>
  * Number of folders between a folder and a folder above it; undefined if it is not below. Either name may begin further
  * up: a file's name may be absolute, or begin in a folder of the repository.
  */
-function depthBelow(folder: string[], above: string[]): number | undefined {
-  const isAt = (start: number): boolean =>
-    above.every((step, index) => folder[start + index] === step);
-  const starts = folder.map((_, start) => start).filter(isAt);
-  if (above.length > 0 && starts.length > 0) return folder.length - above.length - starts.at(-1)!;
+function depthBelow(folder: string[], parentFolder: string[]): number | undefined {
+  const isPrefixAt = (start: number): boolean =>
+    parentFolder.every((step, index) => folder[start + index] === step);
+  const starts = folder.map((_, start) => start).filter(isPrefixAt);
+  if (parentFolder.length > 0 && starts.length > 0)
+    return folder.length - parentFolder.length - starts.at(-1)!;
   // The name of a file next to the stack file contains no folders.
-  const isEndOf = folder.every((step, index) => above.at(index - folder.length) === step);
-  return isEndOf ? 0 : undefined;
+  const endsInParent = folder.every(
+    (step, index) => parentFolder.at(index - folder.length) === step,
+  );
+  return endsInParent ? 0 : undefined;
 }
 
 /** Namespace of the outermost kustomization that includes a document's file; it overrides those between. */
-function outermost(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
-  const seen = new Set<Doc>();
-  let found: SaidNamespace | undefined;
+function outermost(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined {
+  const visited = new Set<Doc>();
+  let namespace: StatedNamespace | undefined;
   let names = [doc.place.file, folderOf(doc)];
   for (;;) {
-    const holder = kustomizations.find((one) => {
-      const lists = filesIn(one, parts);
-      return !seen.has(one) && names.some((name) => lists.includes(name));
+    const holder = kustomizations.find((candidate) => {
+      const lists = filesIn(candidate, parts);
+      return !visited.has(candidate) && names.some((name) => lists.includes(name));
     });
-    if (holder === undefined) return found;
-    seen.add(holder);
-    found = saidAt(holder, ["namespace"]) ?? found;
+    if (holder === undefined) return namespace;
+    visited.add(holder);
+    namespace = saidAt(holder, ["namespace"]) ?? namespace;
     names = [holder.place.file, folderOf(holder)];
   }
 }

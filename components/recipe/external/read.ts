@@ -3,7 +3,7 @@ import type { ChartName } from "../facts/chart";
 import { chartByKeys, chartNamed, isOfOthers, releaseIn } from "./chart";
 import {
   documentsOf,
-  none,
+  noValues,
   placeOf,
   textAt,
   valuesAt,
@@ -46,11 +46,11 @@ export function releasesIn(
     if (kind === "ApplicationSet") return ofArgo(doc, ["spec", "template", "spec"], docs);
     return ofLists(doc, docs);
   });
-  const taken = new Set(
+  const filesOfReleases = new Set(
     releases.flatMap(({ places }) => Object.values(places).map(({ file }) => file)),
   );
-  const plain = docs.filter((doc) => isOfValues(doc) && !taken.has(doc.place.file));
-  return { releases: [...releases, ...plain.flatMap((doc) => ofValues(doc, hint))], flaws };
+  const valuesFiles = docs.filter((doc) => isOfValues(doc) && !filesOfReleases.has(doc.place.file));
+  return { releases: [...releases, ...valuesFiles.flatMap((doc) => ofValues(doc, hint))], flaws };
 }
 
 const isOfValues = (doc: Doc): boolean =>
@@ -58,25 +58,25 @@ const isOfValues = (doc: Doc): boolean =>
 
 function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
-  const several = listAt(root, ...spec, "sources");
+  const sources = listAt(root, ...spec, "sources");
   const paths =
-    several.length > 0
-      ? several.map((_, index) => [...spec, "sources", String(index)])
+    sources.length > 0
+      ? sources.map((_, index) => [...spec, "sources", String(index)])
       : [[...spec, "source"]];
   return paths.flatMap((path) => {
-    const named = textAt(root, ...path, "chart");
-    const chart = isOfOthers(textAt(root, ...path, "repoURL")) ? undefined : chartNamed(named);
+    const chartName = textAt(root, ...path, "chart");
+    const chart = isOfOthers(textAt(root, ...path, "repoURL")) ? undefined : chartNamed(chartName);
     if (chart === undefined) return [];
     const helm = [...path, "helm"];
     const missing: ExternalMissingSpec[] = [];
-    const taken = listOf(valueAt(root, ...helm, "valueFiles")).map((file) =>
+    const fileValues = listOf(valueAt(root, ...helm, "valueFiles")).map((file) =>
       valuesOf(asText(file), doc, docs, missing),
     );
     // `valuesObject` replaces `values` (types.go, ApplicationSourceHelm.ValuesYAML).
     const inline =
-      valuesAt(doc, [...helm, "valuesObject"]) ?? valuesAt(doc, [...helm, "values"]) ?? none;
-    const parameters = listAt(root, ...helm, "parameters").map((one, index): Values =>
-      parameterOf(one, placeOf(doc, [...helm, "parameters", String(index)])),
+      valuesAt(doc, [...helm, "valuesObject"]) ?? valuesAt(doc, [...helm, "values"]) ?? noValues;
+    const parameters = listAt(root, ...helm, "parameters").map((parameter, index): Values =>
+      parameterOf(parameter, placeOf(doc, [...helm, "parameters", String(index)])),
     );
     const version = releaseIn(textAt(root, ...path, "targetRevision"), chart);
     const name = textAt(root, ...helm, "releaseName") ?? textAt(root, "metadata", "name");
@@ -84,7 +84,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
     return [
       release(
         { chart, by: "Argo CD", name, version, namespace, place, missing },
-        [...taken, inline, ...parameters],
+        [...fileValues, inline, ...parameters],
         placeOf(doc, [...path, "targetRevision"]),
       ),
     ];
@@ -95,6 +95,8 @@ function ofValues(doc: Doc, hint: ChartName | undefined): OutsideRelease[] {
   const chart = hint ?? chartByKeys(Object.keys(doc.root));
   if (chart === undefined) return [];
   return [
-    release({ chart, by: "values", place: doc.place, missing: [] }, [valuesAt(doc, []) ?? none]),
+    release({ chart, by: "values", place: doc.place, missing: [] }, [
+      valuesAt(doc, []) ?? noValues,
+    ]),
   ];
 }

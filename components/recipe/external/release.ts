@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { ExternalMissingSpec } from "../spec/index";
 import type { ChartName } from "../facts/chart";
-import { none, shelfOf, textAt, valuesAt, type Doc, type Place, type Values } from "./document";
+import { noValues, indexOf, textAt, valuesAt, type Doc, type Place, type Values } from "./document";
 import { isFilledIn } from "./filled-in";
 import { asText, defined, mergeAsHelm } from "../mapping";
 
@@ -38,43 +38,45 @@ export const folderOf = ({ place }: Doc): string => posix.dirname(place.file);
  * several match.
  */
 export const namedBy = (doc: Doc, candidates: readonly Doc[]): Doc | undefined =>
-  candidates.find((one) => folderOf(one) === folderOf(doc)) ??
+  candidates.find((candidate) => folderOf(candidate) === folderOf(doc)) ??
   (candidates.length === 1 ? candidates[0] : undefined);
 
 /** Values at a path of an object that a document names. A missing object is noted. */
 export function valuesOf(
   file: string,
-  by: Doc,
+  referrer: Doc,
   docs: Doc[],
   missing: ExternalMissingSpec[],
   path: string[] = [],
 ): Values {
-  const found =
-    shelfOf(docs).ofFile(posix.join(folderOf(by), file)) ??
+  const valuesDoc =
+    indexOf(docs).ofFile(posix.join(folderOf(referrer), file)) ??
     namedBy(
-      by,
+      referrer,
       docs.filter(({ place }) => file.startsWith("$") && isFileOf(place.file, file)),
     );
-  if (found === undefined) missing.push({ kind: "values file", name: file });
-  return found === undefined ? none : (valuesAt(found, path) ?? none);
+  if (valuesDoc === undefined) missing.push({ kind: "values file", name: file });
+  return valuesDoc === undefined ? noValues : (valuesAt(valuesDoc, path) ?? noValues);
 }
 
 /** Whether a file is `$values/gpu/values.yaml` of an Application, which begins at the root of a repository. */
-function isFileOf(given: string, named: string): boolean {
-  const tail = named.replace(/^\$[^/]+\//, "");
+function isFileOf(filePath: string, reference: string): boolean {
+  const tail = reference.replace(/^\$[^/]+\//, "");
   return (
-    given === tail || given.endsWith(`/${tail}`) || tail.endsWith(`/${given.replace(/^\.\//, "")}`)
+    filePath === tail ||
+    filePath.endsWith(`/${tail}`) ||
+    tail.endsWith(`/${filePath.replace(/^\.\//, "")}`)
   );
 }
 
 /** A value in Helm's `--set` notation; a dot after a backslash is part of a key. */
-export function parameterOf(one: Record<string, unknown>, place: Place): Values {
-  const keys = (textAt(one, "name") ?? "")
+export function parameterOf(parameter: Record<string, unknown>, place: Place): Values {
+  const keys = (textAt(parameter, "name") ?? "")
     .split(/(?<!\\)\./)
     .map((key) => key.replace(/\\\./g, "."));
-  const text = asText(one["value"]);
+  const text = asText(parameter["value"]);
   const value: unknown =
-    one["forceString"] === true
+    parameter["forceString"] === true
       ? text
       : (({ true: true, false: false, null: null } as Record<string, unknown>)[text] ?? text);
   const [values] = [keys.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)];
@@ -92,17 +94,17 @@ const unlessFilledIn = (name: string | undefined): string | undefined =>
   name === undefined || isFilledIn(name) ? undefined : name;
 
 /** A release with its values merged; each part overrides those before it. */
-export function release(said: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
-  const known = defined({
-    ...said,
-    name: unlessFilledIn(said.name),
-    namespace: unlessFilledIn(said.namespace),
+export function release(fields: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
+  const knownFields = defined({
+    ...fields,
+    name: unlessFilledIn(fields.name),
+    namespace: unlessFilledIn(fields.namespace),
   }) as unknown as OutsideRelease;
   return {
-    ...known,
-    ...(versionPlace && known.version !== undefined ? { versionPlace } : {}),
+    ...knownFields,
+    ...(versionPlace && knownFields.version !== undefined ? { versionPlace } : {}),
     values: parts.reduce<Record<string, unknown>>(
-      (all, { values }) => mergeAsHelm(all, values),
+      (merged, { values }) => mergeAsHelm(merged, values),
       {},
     ),
     places: Object.assign({}, ...parts.map(({ places }) => places)) as Record<string, Place>,

@@ -48,8 +48,8 @@ const sized = new Map<string, Card>();
 export function withMemory(card: Card, memoryMiB: number): Card {
   if (card.memoryMiB === memoryMiB) return card;
   const key = JSON.stringify([card.model, card.pciDevice, memoryMiB]);
-  const { memoriesMiB: _several, ...rest } = card;
-  const known = sized.get(key) ?? { ...rest, memoryMiB };
-  sized.set(key, known);
-  return known;
+  const { memoriesMiB: _several, ...otherFields } = card;
+  const sizedCard = sized.get(key) ?? { ...otherFields, memoryMiB };
+  sized.set(key, sizedCard);
+  return sizedCard;
 }

@@ -13,13 +13,16 @@ export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nv
  * first. Empty if the text is not a version.
  */
 export function judgesOf(name: ChartName, version: string): ChartValues[] {
-  const wanted = semver.parse(version);
-  if (!wanted) return [];
-  const known = charts.filter((chart) => chart.chart === name);
-  const before = known.filter((chart) => semver.lte(chart.version, wanted)).at(-1);
-  if (before && semver.eq(before.version, wanted)) return [before];
-  const after = known.find((chart) => semver.gt(chart.version, wanted));
-  return [before, after].filter((chart) => chart !== undefined);
+  const wantedVersion = semver.parse(version);
+  if (!wantedVersion) return [];
+  const releasesOfChart = charts.filter((chart) => chart.chart === name);
+  const previousRelease = releasesOfChart
+    .filter((chart) => semver.lte(chart.version, wantedVersion))
+    .at(-1);
+  if (previousRelease && semver.eq(previousRelease.version, wantedVersion))
+    return [previousRelease];
+  const nextRelease = releasesOfChart.find((chart) => semver.gt(chart.version, wantedVersion));
+  return [previousRelease, nextRelease].filter((chart) => chart !== undefined);
 }
 
 /** A value that has no effect, or a wrong effect. */
@@ -42,23 +45,23 @@ export function judgeValues(
   version: string,
   values: Record<string, unknown>,
 ): { findings: ChartValueFinding[]; open: string[]; judge?: ChartValues } {
-  const [judge, ...others] = judgesOf(name, version);
+  const [judge, ...otherJudges] = judgesOf(name, version);
   if (judge === undefined) return { findings: [], open: [] };
-  const refusedToo = others.map((other) =>
-    chartValueFindings(other, values).map(({ path }) => path),
+  const pathsRefusedByOthers = otherJudges.map((otherJudge) =>
+    chartValueFindings(otherJudge, values).map(({ path }) => path),
   );
-  const complaints = chartValueFindings(judge, values).filter(({ path }) =>
-    refusedToo.every((paths) => paths.includes(path)),
+  const candidates = chartValueFindings(judge, values).filter(({ path }) =>
+    pathsRefusedByOthers.every((paths) => paths.includes(path)),
   );
-  const isBeyond = others.length === 0 && !semver.eq(judge.version, version);
+  const isNewerThanTables = otherJudges.length === 0 && !semver.eq(judge.version, version);
   const isOpen = ({ path, kind }: ChartValueFinding): boolean =>
-    isBeyond &&
+    isNewerThanTables &&
     kind === "unknown" &&
     hintOf(path) === undefined &&
-    meantBy(judge, path) === undefined;
+    nearestPathTo(judge, path) === undefined;
   return {
-    findings: complaints.filter((complaint) => !isOpen(complaint)),
-    open: complaints.filter(isOpen).map(({ path }) => path),
+    findings: candidates.filter((finding) => !isOpen(finding)),
+    open: candidates.filter(isOpen).map(({ path }) => path),
     judge,
   };
 }
@@ -94,19 +97,19 @@ export const hintOf = (path: string): Pick<FindingText, "remedy" | "ofFiles"> | 
  * differs in one or two letters. Keys that are only similar have another meaning (`operator.defaultRuntime`,
  * `operator.defaultGPUMode`).
  */
-export function meantBy(chart: ChartValues, path: string): string | undefined {
-  const above = path.slice(0, path.lastIndexOf(".") + 1);
-  const key = path.slice(above.length).toLowerCase();
-  const most = Math.min(2, Math.floor(key.length / 4));
+export function nearestPathTo(chart: ChartValues, path: string): string | undefined {
+  const parentPath = path.slice(0, path.lastIndexOf(".") + 1);
+  const key = path.slice(parentPath.length).toLowerCase();
+  const maxDistance = Math.min(2, Math.floor(key.length / 4));
   const keys = pathsNear(chart, path)
-    .filter((known) => known.startsWith(above))
-    .map((known) => known.slice(above.length).split(".")[0]!);
+    .filter((candidatePath) => candidatePath.startsWith(parentPath))
+    .map((known) => known.slice(parentPath.length).split(".")[0]!);
   const [nearest] = [...new Set(keys)]
-    .filter((known) => Math.abs(key.length - known.length) <= most)
-    .map((known) => ({ known, distance: editDistance(key, known.toLowerCase(), most) }))
-    .filter(({ distance }) => distance <= most)
-    .sort((one, other) => one.distance - other.distance);
-  return nearest && `${above}${nearest.known}`;
+    .filter((candidate) => Math.abs(key.length - candidate.length) <= maxDistance)
+    .map((known) => ({ known, distance: editDistance(key, known.toLowerCase(), maxDistance) }))
+    .filter(({ distance }) => distance <= maxDistance)
+    .sort((a, b) => a.distance - b.distance);
+  return nearest && `${parentPath}${nearest.known}`;
 }
 
 /** Values that a chart would ignore or misread, e.g. `devicePlugin.nodeSelector`. */
@@ -129,29 +132,29 @@ export function chartValueFindings(
     if (key === "global") return [];
     if (!chart.subcharts.includes(key)) return visit(value, key);
     if (!isMapping(value)) return value === null ? [] : [{ path: key, kind: "object" }];
-    const inside = (of: object): ChartValueFinding[] =>
-      chartValueFindings(discoveryValues, { ...of }).map(({ path, kind }) => ({
+    const inside = (section: object): ChartValueFinding[] =>
+      chartValueFindings(discoveryValues, { ...section }).map(({ path, kind }) => ({
         path: `${key}.${path}`,
         kind,
       }));
     if (key !== "nfd") return inside(value);
     // The plugin's chart reads in this section whether to install the subchart (Chart.yaml, condition); the operator's
     // chart has another section for it.
-    const { enabled = null, ...others } = value;
+    const { enabled = null, ...otherKeys } = value;
     const isRight = enabled === null || typeof enabled === "boolean";
     return [
       ...(isRight ? [] : [{ path: "nfd.enabled", kind: "boolean" } as const]),
-      ...inside(others),
+      ...inside(otherKeys),
     ];
   });
 }
 
 /** Candidates for the path that a user meant: those of the chart, or of its subchart. */
 function pathsNear(chart: ChartValues, path: string): string[] {
-  const sub = chart.subcharts.find((key) => path.startsWith(`${key}.`));
-  return sub === undefined
+  const subchart = chart.subcharts.find((key) => path.startsWith(`${key}.`));
+  return subchart === undefined
     ? Object.keys(chart.paths)
-    : Object.keys(discoveryValues.paths).map((below) => `${sub}.${below}`);
+    : Object.keys(discoveryValues.paths).map((subPath) => `${subchart}.${subPath}`);
 }
 
 /** Keys that have values below them, e.g. `devicePlugin`. */

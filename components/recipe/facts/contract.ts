@@ -26,12 +26,13 @@ export function contractOf({
   runningVersion,
   talosVersion,
 }: ContractBasis): string {
-  const said = versionContract === undefined ? undefined : readContract(versionContract);
-  if (said !== undefined) return said;
+  const statedContract = versionContract === undefined ? undefined : readContract(versionContract);
+  if (statedContract !== undefined) return statedContract;
   const running = semver.valid(runningVersion);
-  const wanted = semver.valid(talosVersion);
-  if (runningVersion === undefined || running === null || wanted === null) return talosVersion; // A check reports an invalid contract.
-  return semver.lt(running, wanted) ? runningVersion : talosVersion;
+  const targetVersion = semver.valid(talosVersion);
+  if (runningVersion === undefined || running === null || targetVersion === null)
+    return talosVersion; // A check reports an invalid contract.
+  return semver.lt(running, targetVersion) ? runningVersion : talosVersion;
 }
 
 /** Minor of a contract: Talos' generator ignores the rest (talos, pkg/machinery/config/contract.go). */
@@ -44,18 +45,24 @@ export function contractMinor(contract: string): string {
  * Finding for a version contract that would change although the stack does not set it; undefined if it stays, or if the
  * stack sets it.
  *
- * @param was contract of the last update; undefined if that update generated no configuration.
- * @param isSaid whether the stack sets `versionContract`.
+ * @param previousContract contract of the last update; undefined if that update generated no configuration.
+ * @param isStated whether the stack sets `versionContract`.
  */
 export function driftFinding(
-  was: string | undefined,
-  is: string | undefined,
-  isSaid: boolean,
+  previousContract: string | undefined,
+  nextContract: string | undefined,
+  isStated: boolean,
 ): FindingText | undefined {
-  if (isSaid || was === undefined || is === undefined || was === is) return undefined;
+  if (
+    isStated ||
+    previousContract === undefined ||
+    nextContract === undefined ||
+    previousContract === nextContract
+  )
+    return undefined;
   return {
-    problem: `is not set, and the generated configuration would change from the defaults of Talos ${was} to those of ${is}`,
+    problem: `is not set, and the generated configuration would change from the defaults of Talos ${previousContract} to those of ${nextContract}`,
     why: "Talos' makers advise to keep the contract of the release that created the cluster (siderolabs/terraform-provider-talos#401)",
-    remedy: `to keep the present defaults, write \`versionContract: ${was}\` under machineDefaults or in the machine's fields. To get the new defaults, write ${is}`,
+    remedy: `to keep the present defaults, write \`versionContract: ${previousContract}\` under machineDefaults or in the machine's fields. To get the new defaults, write ${nextContract}`,
   };
 }

@@ -62,12 +62,12 @@ export const isForwardCompatible = ({ uses }: Pick<MachineFacts, "uses">): boole
  */
 export function cudaOfImage(image: string): string | undefined {
   const tag = /:([^:/@]+)(?:@.*)?$/.exec(image)?.[1] ?? "";
-  const named =
+  const namedCuda =
     /(?:^|[^a-z])cuda[-_]?(\d{2})\.(\d+)/i.exec(tag) ??
     /(?:^|[^a-z])cu(\d{2})(\d)(?!\d)/i.exec(tag);
-  const bare = /(?:^|\/)cuda:/.test(image) ? /^(\d{2})\.(\d+)/.exec(tag) : null;
-  const found = named ?? bare;
-  return found ? `${found[1]!}.${found[2]!}` : cudaOfVllmImage(image);
+  const tagOfCudaImage = /(?:^|\/)cuda:/.test(image) ? /^(\d{2})\.(\d+)/.exec(tag) : null;
+  const cudaMatch = namedCuda ?? tagOfCudaImage;
+  return cudaMatch ? `${cudaMatch[1]!}.${cudaMatch[2]!}` : cudaOfVllmImage(image);
 }
 
 /**

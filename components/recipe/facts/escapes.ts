@@ -14,10 +14,10 @@ export const escapesOf = (toolkit: string): string[] =>
  */
 export function firstTalosWithout(toolkit: string): string {
   const { minor, from } = driverRows.find(
-    (one) =>
-      one.toolkit !== undefined &&
-      compareDotted(one.toolkit, toolkit) >= 0 &&
-      escapesOf(one.toolkit).length === 0,
+    (row) =>
+      row.toolkit !== undefined &&
+      compareDotted(row.toolkit, toolkit) >= 0 &&
+      escapesOf(row.toolkit).length === 0,
   )!;
   return `v1.${minor}.${from}`;
 }

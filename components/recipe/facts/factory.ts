@@ -11,8 +11,10 @@ export const defaultFactoryUrl = "https://factory.talos.dev";
  * @param url of the Factory that the stack names.
  * @returns a URL without a slash at its end.
  */
-export const factoryAt = (url: string, { TALOS_GPU_FACTORY: other }: NodeJS.ProcessEnv): string =>
-  (other || url).replace(/(?<!\/)\/+$/, "");
+export const factoryAt = (
+  url: string,
+  { TALOS_GPU_FACTORY: overrideUrl }: NodeJS.ProcessEnv,
+): string => (overrideUrl || url).replace(/(?<!\/)\/+$/, "");
 
 /**
  * Reads the facts about a release from the Image Factory's list of extensions (`GET

@@ -153,21 +153,23 @@ export function isTooOld(model: string): boolean {
 
 /** Facts that are true of all cards with a device ID. Their names may differ in memory or cooling. */
 function cardOfDevice(id: string): Card | undefined {
-  const found = [...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? []))];
-  const [first, ...others] = found;
-  if (first === undefined || others.length === 0) return first;
+  const candidates = [
+    ...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? [])),
+  ];
+  const [first, ...otherCards] = candidates;
+  if (first === undefined || otherCards.length === 0) return first;
   const {
     memoryMiB: _memory,
     memoriesMiB: _memories,
     rebuiltMiB: _rebuilt,
     power: _power,
-    ...alike
+    ...cardWithoutMemory
   } = first;
-  if (found.some((card) => memorySizes(card).length === 0)) return alike;
-  const [size, ...otherSizes] = [...new Set(found.flatMap(memorySizes))];
+  if (candidates.some((card) => memorySizes(card).length === 0)) return cardWithoutMemory;
+  const [size, ...otherSizes] = [...new Set(candidates.flatMap(memorySizes))];
   return otherSizes.length === 0
-    ? { ...alike, ...defined({ memoryMiB: size }) }
-    : { ...alike, memoriesMiB: [size!, ...otherSizes] };
+    ? { ...cardWithoutMemory, ...defined({ memoryMiB: size }) }
+    : { ...cardWithoutMemory, memoriesMiB: [size!, ...otherSizes] };
 }
 
 function lookUp(name: string): Card | undefined {
@@ -195,22 +197,22 @@ function withoutMemory(name: string): Card | undefined {
 
 /** The card of a stack's entry: from the tables, else from the stack's description; undefined if both lack it. */
 export function cardOf(gpu: GpuSpec): Card | undefined {
-  const known = findCard(gpu.model);
-  const said = saidMemory(gpu);
-  if (known) return withSaidMemory(known, said);
+  const knownCard = findCard(gpu.model);
+  const statedMiB = saidMemory(gpu);
+  if (knownCard) return withStatedMemory(knownCard, statedMiB);
   const row =
     gpu.architecture &&
     Object.entries(chips.architectures).find(([, name]) => name === gpu.architecture);
   if (!row) return undefined;
-  const least = capabilityOf((start) => start.startsWith(row[0])) ?? "0.0";
+  const leastCapability = capabilityOf((start) => start.startsWith(row[0])) ?? "0.0";
   return {
     model: gpu.model,
     architecture: row[1],
-    computeCapability: least,
+    computeCapability: leastCapability,
     mayHaveMig: true,
     described: true,
     ...ofName(gpu.model.replace(/^NVIDIA /, "")),
-    ...defined({ memoryMiB: said }),
+    ...defined({ memoryMiB: statedMiB }),
   };
 }
 
@@ -224,9 +226,9 @@ export function saidMemory({ memory }: Pick<GpuSpec, "memory">): number | undefi
  * The known size that a stack means; if no size is known, the size in the stack. A check reports a size with which the
  * card does not exist.
  */
-function withSaidMemory(card: Card, said: number | undefined): Card {
-  if (said === undefined) return card;
-  const size = memorySizes(card).length === 0 ? said : meantSize(card, said);
+function withStatedMemory(card: Card, statedMiB: number | undefined): Card {
+  if (statedMiB === undefined) return card;
+  const size = memorySizes(card).length === 0 ? statedMiB : meantSize(card, statedMiB);
   return size === undefined ? card : withMemory(card, size);
 }
 

@@ -96,7 +96,7 @@ export const gpuProviderNameOf = (spec: {
   names.find((name) => spec[gpuProviders[name].field] !== undefined) ?? "operator";
 
 /** Whether a name is a DeviceClass, whose devices pods claim, and not a resource of the node. */
-export const isDeviceClass = (asked: string): boolean => !asked.includes("/");
+export const isDeviceClass = (resourceOrClass: string): boolean => !resourceOrClass.includes("/");
 
 /**
  * LeaderWorkerSet's chart and CRD. Its webhooks and their Service have fixed names, and its program uses the whole

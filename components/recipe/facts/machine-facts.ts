@@ -54,26 +54,31 @@ export function machineFacts(
   }));
   const cards = [...new Set(uses.flatMap((use) => (use.card ? [use.card] : [])))];
   const gpuCount = uses.reduce((sum, use) => sum + use.count, 0);
-  const own = [...new Set(spec.extensions ?? [])];
+  const statedExtensions = [...new Set(spec.extensions ?? [])];
   const facts = { name, spec, uses, cards, gpuCount };
   if (gpuCount === 0)
-    return { ...facts, branch: "production", flavour: "open", extensions: own.sort() };
+    return { ...facts, branch: "production", flavour: "open", extensions: statedExtensions.sort() };
 
-  const ownModules = own.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
-  const ownToolkit = own.map(nvidiaExtension).find((extension) => extension?.kind === "toolkit");
+  const statedModules = statedExtensions
+    .map(nvidiaExtension)
+    .find((extension) => extension?.kind === "modules");
+  const statedToolkit = statedExtensions
+    .map(nvidiaExtension)
+    .find((extension) => extension?.kind === "toolkit");
   const branch =
-    ownModules?.branch ??
-    ownToolkit?.branch ??
+    statedModules?.branch ??
+    statedToolkit?.branch ??
     cluster.driver?.branch ??
     defaultBranch(cards, release);
   const driverVersion = release?.drivers[branch];
   const flavour =
-    ownModules?.flavour ?? cluster.driver?.flavour ?? defaultFlavour(cards, driverVersion);
+    statedModules?.flavour ?? cluster.driver?.flavour ?? defaultFlavour(cards, driverVersion);
   const extensions = [
-    ...own,
-    ...(ownModules ? [] : [modulesExtension(flavour, branch)]),
-    ...(ownToolkit ? [] : [toolkitExtension(branch)]),
-    ...(hasSwitches(uses) && !own.some((name) => nvidiaExtension(name)?.kind === "fabricmanager")
+    ...statedExtensions,
+    ...(statedModules ? [] : [modulesExtension(flavour, branch)]),
+    ...(statedToolkit ? [] : [toolkitExtension(branch)]),
+    ...(hasSwitches(uses) &&
+    !statedExtensions.some((name) => nvidiaExtension(name)?.kind === "fabricmanager")
       ? [fabricManagerExtension(branch)]
       : []),
   ];
@@ -124,9 +129,9 @@ const onBoards =
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";
-  const fits = (branch: "lts" | "production"): boolean =>
+  const drivesAllCards = (branch: "lts" | "production"): boolean =>
     cards.every((card) => drives(release.drivers[branch], card));
-  return !fits("production") && fits("lts") ? "lts" : "production";
+  return !drivesAllCards("production") && drivesAllCards("lts") ? "lts" : "production";
 }
 
 /**

@@ -113,15 +113,15 @@ function migDevices(
   profile: string,
 ): Record<string, number> {
   const devices: Record<string, number> = {};
-  const mixed = sharing.mig?.strategy === "mixed";
-  const each = mixed ? 1 : (sharing.timeSlicing?.replicas ?? 1);
+  const isMixed = sharing.mig?.strategy === "mixed";
+  const replicas = isMixed ? 1 : (sharing.timeSlicing?.replicas ?? 1);
   for (const use of machine.uses) {
     const instances = isCountedOn(use.card, profile)
       ? { [profileName(profile)]: 1 }
       : instancesOf(use.card && migOf(use.card), profile);
     for (const [name, count] of Object.entries(instances)) {
-      const resource = mixed ? migResource(name) : resourceNameOf(sharing, []);
-      devices[resource] = (devices[resource] ?? 0) + count * use.count * each;
+      const resource = isMixed ? migResource(name) : resourceNameOf(sharing, []);
+      devices[resource] = (devices[resource] ?? 0) + count * use.count * replicas;
     }
   }
   return devices;

@@ -132,28 +132,28 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
   const release = { version, minor };
   const row = rowOf(version);
   if (row && !row.inferred) return { ...release, drivers: row };
-  const likely = row ?? newest;
-  const beyond = { inferred: row !== undefined, like: `v1.${newest.minor}.${newest.to}` };
-  const told =
+  const likelyDrivers = row ?? newest;
+  const beyondTables = { inferred: row !== undefined, like: `v1.${newest.minor}.${newest.to}` };
+  const statedFacts =
     facts !== undefined && parseTalosVersion(facts.talosVersion)?.text === version.text
       ? facts
       : undefined;
-  if (told?.lts !== undefined && told.production !== undefined) {
-    const { lts, production, newFeature, extensions } = told;
+  if (statedFacts?.lts !== undefined && statedFacts.production !== undefined) {
+    const { lts, production, newFeature, extensions } = statedFacts;
     const { toolkit } =
-      minor.toolkit === "operator" ? {} : { toolkit: told.toolkit ?? likely.toolkit };
-    const at = { minor: version.minor, from: version.patch, to: version.patch };
+      minor.toolkit === "operator" ? {} : { toolkit: statedFacts.toolkit ?? likelyDrivers.toolkit };
+    const range = { minor: version.minor, from: version.patch, to: version.patch };
     return {
       ...release,
-      drivers: { ...at, lts, production, ...defined({ "new-feature": newFeature, toolkit }) },
-      beyondTables: { ...beyond, answered: true },
+      drivers: { ...range, lts, production, ...defined({ "new-feature": newFeature, toolkit }) },
+      beyondTables: { ...beyondTables, answered: true },
       ...(extensions === undefined ? {} : { extensions }),
     };
   }
   return {
     ...release,
-    drivers: likely,
-    beyondTables: { ...beyond, answered: false, ...defined({ silent: told?.silent }) },
+    drivers: likelyDrivers,
+    beyondTables: { ...beyondTables, answered: false, ...defined({ silent: statedFacts?.silent }) },
     assumed: true,
   };
 }

@@ -32,18 +32,20 @@ export const mainKind = "Config";
 
 /** Kinds of documents of a minor. */
 export const kindsOf = (minor: number): string[] =>
-  Object.keys(kinds).filter((kind) => kind !== mainKind && at(kinds[kind], minor) !== undefined);
+  Object.keys(kinds).filter(
+    (kind) => kind !== mainKind && typeAt(kinds[kind], minor) !== undefined,
+  );
 
 /** Structure of a kind of document; undefined if the minor lacks the kind. */
 export const structureOfKind = (kind: string, minor: number): string | undefined =>
-  Object.hasOwn(kinds, kind) ? at(kinds[kind], minor) : undefined;
+  Object.hasOwn(kinds, kind) ? typeAt(kinds[kind], minor) : undefined;
 
 /** Keys of a structure with their types. */
 export const keysOf = remembering(
   (structure: string, minor: number): Map<string, TypeText> =>
     new Map(
       Object.entries(structures[structure] ?? {}).flatMap(([key, ranged]): [string, string][] => {
-        const type = at(ranged, minor);
+        const type = typeAt(ranged, minor);
         return type === undefined ? [] : [[key, type]];
       }),
     ),
@@ -60,7 +62,7 @@ export function minorsOfKey(structure: string, key: string): [number, number] | 
   return keys && Object.hasOwn(keys, key) ? span(keys[key]) : undefined;
 }
 
-function at(ranged: Ranged | undefined, minor: number): string | undefined {
+function typeAt(ranged: Ranged | undefined, minor: number): string | undefined {
   if (ranged === undefined || typeof ranged === "string") return ranged;
   const range = ranged.find(([, from, to]) => Number(from) <= minor && minor <= Number(to));
   return range?.[0] as string | undefined;

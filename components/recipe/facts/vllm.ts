@@ -15,15 +15,20 @@ const splits = {
  * and the number of all GPUs of the server.
  */
 export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>) {
-  const [said, saidPipeline, data = 1] = [splits.tensor, splits.pipeline, splits.data].map((flag) =>
-    sizeOf(args, flag),
-  );
-  const left = (by: number): number => Math.max(1, Math.floor((gpus * machines) / data / by));
-  const pipeline = saidPipeline ?? (machines === 1 ? 1 : left(said ?? gpus));
-  const tensor = said ?? left(pipeline);
+  const [statedTensor, statedPipeline, data = 1] = [
+    splits.tensor,
+    splits.pipeline,
+    splits.data,
+  ].map((flag) => sizeOf(args, flag));
+  const remainingGpus = (divisor: number): number =>
+    Math.max(1, Math.floor((gpus * machines) / data / divisor));
+  const pipeline = statedPipeline ?? (machines === 1 ? 1 : remainingGpus(statedTensor ?? gpus));
+  const tensor = statedTensor ?? remainingGpus(pipeline);
   const flags = [
-    ...(said === undefined ? [`--tensor-parallel-size=${tensor}`] : []),
-    ...(saidPipeline === undefined && machines > 1 ? [`--pipeline-parallel-size=${pipeline}`] : []),
+    ...(statedTensor === undefined ? [`--tensor-parallel-size=${tensor}`] : []),
+    ...(statedPipeline === undefined && machines > 1
+      ? [`--pipeline-parallel-size=${pipeline}`]
+      : []),
   ];
   return { tensor, pipeline, flags, uses: tensor * pipeline * data };
 }
@@ -38,10 +43,10 @@ export const masterPort = 29501;
 export const groupName = (server: string): string => `${server}-group`;
 
 function sizeOf(args: string[], flag: RegExp): number | undefined {
-  const at = args.findIndex((arg) => flag.test(withDashes(arg)));
-  const arg = args[at];
+  const index = args.findIndex((arg) => flag.test(withDashes(arg)));
+  const arg = args[index];
   if (arg === undefined) return undefined;
-  return Number(arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : args[at + 1]);
+  return Number(arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : args[index + 1]);
 }
 
 /** vLLM reads `--a_b` as `--a-b` (vllm, utils/argparse_utils.py, FlexibleArgumentParser). */
@@ -52,9 +57,11 @@ export function withDashes(arg: string): string {
 
 /** Value of a flag, written `--flag=value` or `--flag value`; undefined if the flag is missing. */
 export function valueOfFlag(args: string[], flag: string): string | undefined {
-  const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === flag);
-  const arg = args[at];
-  return arg === undefined || arg.includes("=") ? arg?.slice(arg.indexOf("=") + 1) : args[at + 1];
+  const index = args.findIndex((arg) => withDashes(arg).split("=")[0] === flag);
+  const arg = args[index];
+  return arg === undefined || arg.includes("=")
+    ? arg?.slice(arg.indexOf("=") + 1)
+    : args[index + 1];
 }
 
 /**
@@ -62,10 +69,10 @@ export function valueOfFlag(args: string[], flag: string): string | undefined {
  * served_model_name).
  */
 export function servedNames({ model, args = [] }: VllmSpec): string[] {
-  const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === "--served-model-name");
-  const [flag, ...rest] = at < 0 ? [] : args.slice(at);
+  const index = args.findIndex((arg) => withDashes(arg).split("=")[0] === "--served-model-name");
+  const [flag, ...followingArgs] = index < 0 ? [] : args.slice(index);
   if (flag === undefined) return [model];
   if (flag.includes("=")) return [flag.slice(flag.indexOf("=") + 1)];
-  const next = rest.findIndex((arg) => arg.startsWith("-"));
-  return next < 0 ? rest : rest.slice(0, next);
+  const nextFlag = followingArgs.findIndex((arg) => arg.startsWith("-"));
+  return nextFlag < 0 ? followingArgs : followingArgs.slice(0, nextFlag);
 }

@@ -27,12 +27,12 @@ export const factsOf = (
 export function groupsApart(spec: ClusterSpec): ClusterSpec[] {
   const groups = new Map<string, ClusterSpec>();
   for (const [name, machine] of Object.entries(spec.machines)) {
-    const seen = seenBy(spec, machine);
-    if (seen === spec) continue;
-    const { talosVersion: _version, driver: _driver, ...rest } = machine;
-    const key = JSON.stringify([seen.talosVersion, seen.driver]);
-    const group = groups.get(key) ?? { ...seen, machines: {} };
-    group.machines[name] = rest;
+    const specOfMachine = seenBy(spec, machine);
+    if (specOfMachine === spec) continue;
+    const { talosVersion: _version, driver: _driver, ...machineFields } = machine;
+    const key = JSON.stringify([specOfMachine.talosVersion, specOfMachine.driver]);
+    const group = groups.get(key) ?? { ...specOfMachine, machines: {} };
+    group.machines[name] = machineFields;
     groups.set(key, group);
   }
   return [...groups.values()];

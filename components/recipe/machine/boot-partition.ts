@@ -34,17 +34,17 @@ export function withoutRoom(
   images: readonly BootImage[],
 ): FieldFinding[] {
   for (const [index, next] of images.slice(1).entries()) {
-    const { talosVersion, bytes: kept = 0 } = images[index]!;
-    const { bytes: added } = next;
-    if (added === undefined || kept + added <= partition.bytes) continue;
-    const both =
-      kept === 0
-        ? `the image of ${next.talosVersion} (${mebibytes(added)})`
-        : `the image of ${talosVersion} (${mebibytes(kept)}), which runs then, and the image of ${next.talosVersion} (${mebibytes(added)})`;
+    const { talosVersion, bytes: keptBytes = 0 } = images[index]!;
+    const { bytes: addedBytes } = next;
+    if (addedBytes === undefined || keptBytes + addedBytes <= partition.bytes) continue;
+    const imagesText =
+      keptBytes === 0
+        ? `the image of ${next.talosVersion} (${mebibytes(addedBytes)})`
+        : `the image of ${talosVersion} (${mebibytes(keptBytes)}), which runs then, and the image of ${next.talosVersion} (${mebibytes(addedBytes)})`;
     return [
       {
         field: `machines.${machine}`,
-        problem: `its boot partition ${partition.name} has ${mebibytes(partition.bytes)}, which cannot hold ${both}`,
+        problem: `its boot partition ${partition.name} has ${mebibytes(partition.bytes)}, which cannot hold ${imagesText}`,
         why: "an upgrade writes the new image next to the running one, so it would fail after the drain. Talos never enlarges this partition, and made it smaller before 1.11",
         remedy: moreRoom,
       },

@@ -18,16 +18,16 @@ export function moduleParameterIn(arg: string): { module: string; parameter: str
 }
 
 /** Arguments of an image that a kernel's command line lacks. */
-export function unfollowedArgs(brought: readonly string[], commandLine: string): string[] {
+export function argsMissingIn(imageArgs: readonly string[], commandLine: string): string[] {
   const running = splitKernelArgs(commandLine);
-  const wanted = brought.flatMap(splitKernelArgs);
-  return wanted.filter((arg) => {
+  const wantedArgs = imageArgs.flatMap(splitKernelArgs);
+  return wantedArgs.filter((arg) => {
     // `-x` and `-x=1` remove arguments of Talos, and never appear on the command line (go-procfs v0.1.2,
     // procfs/cmdline.go, AppendAll).
     if (!/^-./.test(arg)) return !running.includes(arg);
-    const gone = arg.slice(1);
-    const isGone = (word: string): boolean =>
-      word === gone || (!gone.includes("=") && word.startsWith(`${gone}=`));
-    return running.some((word) => isGone(word) && !wanted.includes(word));
+    const removedArg = arg.slice(1);
+    const isRemoved = (word: string): boolean =>
+      word === removedArg || (!removedArg.includes("=") && word.startsWith(`${removedArg}=`));
+    return running.some((word) => isRemoved(word) && !wantedArgs.includes(word));
   });
 }

@@ -132,7 +132,7 @@ export function losses(
 ): FieldFinding[] {
   const field = `machines.${machine}`;
   const extensions = lostExtensions(running, next, drop);
-  const runs = extensions.map((name) => named(name, running.extensions));
+  const runs = extensions.map((name) => withVersion(name, running.extensions));
   return flat<FieldFinding>([
     extensions.length > 0 && {
       field: `${field}.extensions`,
@@ -141,7 +141,7 @@ export function losses(
       remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
     },
     otherDriver(field, running, next),
-    next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
+    next.installer !== undefined && otherLosses(field, running, next, next.installer, drop),
     next.installer !== undefined && unbootable(machine, running, next.installer),
   ]);
 }
@@ -151,18 +151,20 @@ export function losses(
  * decides; but the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one branch.
  */
 function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
-  const runs = driverIn(runningExtensions(running));
-  const comes = driverIn(next.extensions);
-  if (runs === undefined || comes === undefined) return undefined;
-  const changed = (next.unnamedDriver ?? []).filter((part) => runs[part] !== comes[part]);
-  if (changed.length === 0) return undefined;
+  const runningDriver = driverIn(runningExtensions(running));
+  const nextDriver = driverIn(next.extensions);
+  if (runningDriver === undefined || nextDriver === undefined) return undefined;
+  const changedParts = (next.unnamedDriver ?? []).filter(
+    (part) => runningDriver[part] !== nextDriver[part],
+  );
+  if (changedParts.length === 0) return undefined;
   const asYaml = (driver: Required<DriverSpec>): string =>
-    `{${changed.map((part) => `${part}: ${driver[part]}`).join(", ")}}`;
+    `{${changedParts.map((part) => `${part}: ${driver[part]}`).join(", ")}}`;
   return {
     field: `${field}.driver`,
-    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules, but its next image has branch ${comes.branch} with ${comes.flavour} modules. The stack does not set the driver's ${changed.join(" and ")}`,
+    problem: `the machine runs NVIDIA's driver of branch ${runningDriver.branch} with ${runningDriver.flavour} modules, but its next image has branch ${nextDriver.branch} with ${nextDriver.flavour} modules. The stack does not set the driver's ${changedParts.join(" and ")}`,
     why: "a program may need the current driver, and the stack does not request a different driver",
-    remedy: `set ${field}.driver to ${asYaml(runs)} to keep it, or to ${asYaml(comes)} to change it on purpose`,
+    remedy: `set ${field}.driver to ${asYaml(runningDriver)} to keep it, or to ${asYaml(nextDriver)} to change it on purpose`,
   };
 }
 
@@ -175,20 +177,22 @@ function driverIn(extensions: readonly string[]): Required<DriverSpec> | undefin
   return undefined;
 }
 
-function lostBeside(
+function otherLosses(
   field: string,
   running: RunningImage,
   next: NextImage,
   installer: string,
   drop: Loose<DropSpec>,
 ): Nested<FieldFinding> {
-  const kept = new Set([...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(splitKernelArgs));
-  const args = runningKernelArgs(running).filter((arg) => !kept.has(arg));
+  const keptArgs = new Set(
+    [...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(splitKernelArgs),
+  );
+  const args = runningKernelArgs(running).filter((arg) => !keptArgs.has(arg));
   const { overlay, embeddedMachineConfiguration } =
     (running.schematic === undefined ? undefined : readSchematic(running.schematic)) ?? {};
   const kind = installerKind(installer);
   const { platform } = running;
-  const other =
+  const nextOverlay =
     next.overlay === undefined
       ? "none"
       : `${next.overlay.name ?? "an overlay without a name"} of ${next.overlay.image ?? "no image"}, or other options`;
@@ -203,7 +207,7 @@ function lostBeside(
       !drop.overlay &&
       !isDeepStrictEqual(overlay, next.overlay) && {
         field: `${field}.overlay`,
-        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, but its next image has ${other}`,
+        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, but its next image has ${nextOverlay}`,
         why: "the board may not boot without this overlay",
         remedy: `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
       },
@@ -241,15 +245,15 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
  *
  * @param machine node name.
  */
-export function unheardArgs(
+export function unansweredArgs(
   machine: string,
   { commandLine = "", bootArgs, schematic }: RunningImage,
   next: Pick<NextImage, "kernelArgs">,
 ): FieldFinding[] {
   if (bootArgs === undefined) return [];
-  const before = schematic === undefined ? [] : (readSchematic(schematic)?.kernelArgs ?? []);
-  const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(splitKernelArgs));
-  const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !heard.has(arg));
+  const previousArgs = schematic === undefined ? [] : (readSchematic(schematic)?.kernelArgs ?? []);
+  const knownArgs = new Set([commandLine, ...bootArgs, ...previousArgs].flatMap(splitKernelArgs));
+  const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !knownArgs.has(arg));
   if (args.length === 0) return [];
   return [
     {
@@ -267,17 +271,19 @@ export function unheardArgs(
  * chooses them.
  */
 function lostExtensions(running: RunningImage, next: NextImage, drop: Loose<DropSpec>): string[] {
-  const kept = new Set([...next.extensions, ...(drop.extensions ?? [])].map(officialName));
-  const fabric = [...kept].some((name) => /fabric-?manager/.test(name));
+  const keptExtensions = new Set(
+    [...next.extensions, ...(drop.extensions ?? [])].map(officialName),
+  );
+  const keepsFabricManager = [...keptExtensions].some((name) => /fabric-?manager/.test(name));
   return runningExtensions(running).filter((name) => {
-    if (kept.has(name)) return false;
-    if (/fabric-?manager/.test(name)) return !fabric;
+    if (keptExtensions.has(name)) return false;
+    if (/fabric-?manager/.test(name)) return !keepsFabricManager;
     return !(next.gpu && soundsLikeNvidia(name) && !/gdrdrv/.test(name));
   });
 }
 
-function named(official: string, manifests: Record<string, string>): string {
+function withVersion(official: string, manifests: Record<string, string>): string {
   const [, version = ""] =
-    Object.entries(manifests).find(([each]) => officialName(each) === official) ?? [];
+    Object.entries(manifests).find(([extension]) => officialName(extension) === official) ?? [];
   return `${official} ${version}`.trim();
 }

@@ -43,7 +43,7 @@ export function machineRecipe(
     address,
     role,
     configuration,
-    installerImage: own,
+    installerImage: ownInstaller,
     overlay,
     customization,
     platform,
@@ -53,15 +53,15 @@ export function machineRecipe(
   const isGpu = gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
   const schematic =
-    own === undefined
+    ownInstaller === undefined
       ? schematicOf({
           extensions,
           kernelArgs: kernelArgsOf(facts),
           ...defined({ overlay, customization }),
         })
-      : ownSchematic(own);
+      : ownSchematic(ownInstaller);
   const image =
-    own ??
+    ownInstaller ??
     installerImage(schematic.id, talosVersion, defined({ factoryUrl, platform, secureBoot }));
   const kernelModules = isGpu ? kernelModulesOf(facts, spec) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
@@ -83,7 +83,7 @@ export function machineRecipe(
     configuration === "owned"
       ? hostnamePatch(name, contractOf({ ...machine, talosVersion }), patches)
       : undefined; // The user has named the other extensions.
-  const isGuess = context.release?.assumed || own !== undefined;
+  const isGuess = context.release?.assumed || ownInstaller !== undefined;
   return {
     name,
     address,
@@ -94,7 +94,7 @@ export function machineRecipe(
     extensions,
     schematic: schematic.yaml,
     schematicId: schematic.id,
-    ...(own === undefined ? {} : { ownImage: true as const }),
+    ...(ownInstaller === undefined ? {} : { ownImage: true as const }),
     talosVersion,
     ...defined({
       driverVersion,
@@ -115,7 +115,7 @@ export function machineRecipe(
     ],
     ...defined({ uuid: machine.uuid }),
     nodeLabels: isGpu
-      ? { ...withoutOperators(machine.labels, context.mode), ...gpuLabels(facts, context) }
+      ? { ...withoutOperatorLabel(machine.labels, context.mode), ...gpuLabels(facts, context) }
       : { ...machine.labels },
     nodeTaints: taints,
     extensionServices: isGpu ? extensionServicesOf(talosVersion, extensions) : [],
@@ -169,13 +169,13 @@ export const gpuPresent = "nvidia.com/gpu.present";
  * A user's labels without the label that the operator itself sets once it finds a card. The operator then removes every
  * earlier `gpu.deploy` label of the node, and owns the labels that it writes instead, even after the stack is gone.
  */
-function withoutOperators(
+function withoutOperatorLabel(
   labels: Record<string, string> = {},
   mode: GpuProviderName,
 ): Record<string, string> {
   if (!gpuProviderOf(mode).findsNodes) return labels;
-  const { [gpuPresent]: _, ...others } = labels;
-  return others;
+  const { [gpuPresent]: _, ...otherLabels } = labels;
+  return otherLabels;
 }
 
 /**

@@ -102,14 +102,14 @@ export interface PatchedMachine {
  * Patches of others that reach the machine and also write the containerd part. Omni merges patches of every scope, so
  * `machine.files` would have the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
  *
- * @param own IDs of the stack's own patches.
+ * @param ownIds IDs of the stack's own patches.
  */
 export const rivalPatches = (
   patches: OmniPatch[],
   machine: PatchedMachine,
-  own: readonly string[],
+  ownIds: readonly string[],
 ): { id: string; scope: string }[] =>
-  reaching(patches, machine, own)
+  patchesReaching(patches, machine, ownIds)
     .filter(({ data, id }) =>
       readPatch(data, id).files.some(({ path }) => path === customizationPath),
     )
@@ -124,33 +124,38 @@ export const rivalPatches = (
 export const overridingPatches = (
   patches: OmniPatch[],
   machine: PatchedMachine,
-  own: readonly string[],
+  ownIds: readonly string[],
   part: string,
 ): { id: string; scope: string; override: Override }[] =>
-  reaching(patches, machine, own).flatMap(({ id, data, scope }) =>
+  patchesReaching(patches, machine, ownIds).flatMap(({ id, data, scope }) =>
     containerdOverrides(new Map(documentsOf(data)), part)
       .filter(({ loses }) => loses === ownPart)
       .map((override) => ({ id, scope, override })),
   );
 
-const reaching = (patches: OmniPatch[], machine: PatchedMachine, own: readonly string[]) =>
+const patchesReaching = (
+  patches: OmniPatch[],
+  machine: PatchedMachine,
+  ownIds: readonly string[],
+) =>
   patches.flatMap(({ id, labels, data }) => {
     const scope = scopeFor(labels, machine);
-    return scope !== undefined && !own.includes(id) ? [{ id, data, scope }] : [];
+    return scope !== undefined && !ownIds.includes(id) ? [{ id, data, scope }] : [];
   });
 
 /** Scope in which a patch reaches the machine, in words; undefined if it does not reach it. */
 function scopeFor(labels: Record<string, string>, machine: PatchedMachine): string | undefined {
   if (labels[omniLabel.disabled] !== undefined) return undefined;
-  const bare = labels[omniLabel.machine];
+  const machineId = labels[omniLabel.machine];
   if (labels[omniLabel.cluster] === undefined)
-    return bare === machine.uuid ? "this machine" : undefined;
+    return machineId === machine.uuid ? "this machine" : undefined;
   if (labels[omniLabel.cluster] !== machine.cluster) return undefined;
-  const one = labels[omniLabel.clusterMachine];
-  if (one !== undefined) return one === machine.uuid ? "this machine" : undefined;
-  const set = labels[omniLabel.machineSet];
-  if (set === undefined) return `the whole cluster ${machine.cluster}`;
-  return machine.machineSet === undefined || set === machine.machineSet
-    ? `the machine set ${set}`
+  const clusterMachine = labels[omniLabel.clusterMachine];
+  if (clusterMachine !== undefined)
+    return clusterMachine === machine.uuid ? "this machine" : undefined;
+  const machineSet = labels[omniLabel.machineSet];
+  if (machineSet === undefined) return `the whole cluster ${machine.cluster}`;
+  return machine.machineSet === undefined || machineSet === machine.machineSet
+    ? `the machine set ${machineSet}`
     : undefined;
 }

@@ -33,25 +33,25 @@ const pickedBy = "nvidia.com/device-plugin.config";
  * @param labels of the machine, which may select a configuration. Default: none, as for the cluster as a whole.
  */
 export function sharingOf(
-  said: ClusterSpec,
+  stackSpec: ClusterSpec,
   { labels = {} }: Pick<MachineSpec, "labels"> = {},
 ): Sharing | undefined {
-  const { sharing } = said;
-  const spec = asRelease(said);
+  const { sharing } = stackSpec;
+  const spec = asRelease(stackSpec);
   if (sharing?.timeSlicing)
     return { ...sharing, refusesSeveral: sharing.timeSlicing.failRequestsGreaterThanOne !== false };
   for (const { field, section, texts } of pluginConfigPlaces) {
     const config = valueAt(spec[field]?.values, ...section);
     if (!isMapping(config)) continue;
-    const all = isMapping(config[texts]) ? config[texts] : {};
-    if (Object.keys(all).length === 0) {
+    const configurations = isMapping(config[texts]) ? config[texts] : {};
+    if (Object.keys(configurations).length === 0) {
       if (typeof config["name"] === "string" && config["name"] !== "")
         return { ...sharing, unread: true };
       continue;
     }
-    const text = all[chosen(all, labels[pickedBy] ?? config["default"])];
+    const text = configurations[chosenName(configurations, labels[pickedBy] ?? config["default"])];
     if (typeof text === "string" && isFilledIn(text)) return { ...sharing, unread: true };
-    return { ...sharing, ...(typeof text === "string" ? read(text) : {}) };
+    return { ...sharing, ...(typeof text === "string" ? readConfiguration(text) : {}) };
   }
   return sharing;
 }
@@ -60,31 +60,35 @@ export function sharingOf(
  * Name of the configuration in use. Without a name the plugin uses the only configuration, else the one called
  * `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`).
  */
-function chosen(all: Record<string, unknown>, name: unknown): string {
+function chosenName(configurations: Record<string, unknown>, name: unknown): string {
   if (typeof name === "string" && name !== "") return name;
-  const [only = "", ...more] = Object.keys(all);
-  return more.length === 0 ? only : "default";
+  const [firstName = "", ...otherNames] = Object.keys(configurations);
+  return otherNames.length === 0 ? firstName : "default";
 }
 
 /** Source: k8s-device-plugin v0.19.3, api/config/v1/sharing.go, replicas.go. */
-const read = remembering((text: string): Sharing => {
+const readConfiguration = remembering((text: string): Sharing => {
   const config = yamlIn(text); // A check reports a text that is not YAML.
-  for (const way of ["timeSlicing", "mps"] as const) {
-    const section = valueAt(config, "sharing", way);
+  for (const method of ["timeSlicing", "mps"] as const) {
+    const section = valueAt(config, "sharing", method);
     const resources = valueAt(section, "resources");
     if (!Array.isArray(resources) || resources.length === 0) continue;
-    const [one, ...more] = resources.filter(isMapping);
-    const replicas = Number(one?.["replicas"]);
+    const [resource, ...otherResources] = resources.filter(isMapping);
+    const replicas = Number(resource?.["replicas"]);
     // Other resource names, a selection of cards, or MIG devices: the package does not count the units of such a
     // configuration.
-    const plain =
-      one?.["name"] === "nvidia.com/gpu" && (one["devices"] ?? "all") === "all" && !one["rename"];
-    const ofMps = way === "mps" ? { mps: { replicas } } : {};
-    if (!plain || more.length > 0 || !(replicas >= 2)) return { ...ofMps, unread: true };
-    const refusesSeveral = way === "mps" || valueAt(section, "failRequestsGreaterThanOne") === true;
+    const isPlainGpu =
+      resource?.["name"] === "nvidia.com/gpu" &&
+      (resource["devices"] ?? "all") === "all" &&
+      !resource["rename"];
+    const mpsSharing = method === "mps" ? { mps: { replicas } } : {};
+    if (!isPlainGpu || otherResources.length > 0 || !(replicas >= 2))
+      return { ...mpsSharing, unread: true };
+    const refusesSeveral =
+      method === "mps" || valueAt(section, "failRequestsGreaterThanOne") === true;
     const renameByDefault = valueAt(section, "renameByDefault") === true;
     return {
-      ...ofMps,
+      ...mpsSharing,
       refusesSeveral,
       timeSlicing: { replicas, ...(renameByDefault ? { renameByDefault } : {}) },
     };

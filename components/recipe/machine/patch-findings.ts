@@ -9,7 +9,7 @@ import {
 } from "../facts/talos-schema";
 import { asText, isMapping, valueAt } from "../mapping";
 import { closest } from "../rules/suggest";
-import { remedyFor, shapeFindings, type Dialect, type ShapeFinding, written } from "../shape";
+import { remedyFor, shapeFindings, type Dialect, type ShapeFinding, writePath } from "../shape";
 import { valueFinding } from "./talos-schema/rules";
 import type { ValueFinding } from "./talos-schema/value-rules";
 import { misfit } from "./talos-schema/values";
@@ -45,7 +45,7 @@ const flaw = (path: string, problem: string, remedy: string): PatchFinding => ({
 
 /** Mistakes that Talos' decoder refuses in a patch's documents; at most ten. */
 export function patchFindings(documents: readonly Document[], schema: Schema): PatchFinding[] {
-  const seen = new Set<string>();
+  const documentIds = new Set<string>();
   const flaws = documents.flatMap((document) => {
     const root = plain(document, document.contents);
     if (!isMapping(root)) return []; // The patch's `flaw` reports it.
@@ -53,17 +53,17 @@ export function patchFindings(documents: readonly Document[], schema: Schema): P
     const apiVersion = asText(root["apiVersion"]);
     const name = asText(root["name"]);
     const id = [apiVersion, kind, name].join("/");
-    const what =
+    const documentsText =
       kind === "" ? "two documents with machine or cluster" : `two ${kind} ${name}`.trim();
-    const again = seen.has(id)
-      ? [flaw("", `has ${what}`, "put them together in one document")]
+    const repetition = documentIds.has(id)
+      ? [flaw("", `has ${documentsText}`, "put them together in one document")]
       : [];
-    seen.add(id);
+    documentIds.add(id);
     return [
-      ...again,
+      ...repetition,
       ...(kind === "" && apiVersion === ""
-        ? ofMain(root, schema)
-        : ofDocument(root, kind, apiVersion, schema)),
+        ? mainFindings(root, schema)
+        : documentFindings(root, kind, apiVersion, schema)),
     ];
   });
   return flaws.slice(0, 10);
@@ -88,19 +88,19 @@ function plain(document: Document, node: unknown): unknown {
 }
 
 /** Findings about the document with `machine` and `cluster`. */
-function ofMain(root: Record<string, unknown>, schema: Schema): PatchFinding[] {
+function mainFindings(root: Record<string, unknown>, schema: Schema): PatchFinding[] {
   const structure = structureOfKind(mainKind, schema.minor)!;
   const keys = keysOf(structure, schema.minor);
-  const [first, ...others] = Object.keys(root);
-  if (first === undefined || [first, ...others].some((key) => keys.has(key) || key === patchKey))
-    return ofStructure(root, structure, [], schema);
-  const home = [first, ...others]
+  const [first, ...otherKeys] = Object.keys(root);
+  if (first === undefined || [first, ...otherKeys].some((key) => keys.has(key) || key === patchKey))
+    return structureFindings(root, structure, [], schema);
+  const properPlace = [first, ...otherKeys]
     .map((key) => homeOf(key, schema.minor))
     .find((path) => path !== undefined);
-  const near = closest(first, ["machine", "cluster"]);
+  const nearKey = closest(first, ["machine", "cluster"]);
   const remedy = (): string => {
-    if (home !== undefined) return `write it under ${home}`;
-    if (near !== undefined) return `did you mean "${near}"?`;
+    if (properPlace !== undefined) return `write it under ${properPlace}`;
+    if (nearKey !== undefined) return `did you mean "${nearKey}"?`;
     return "put it under machine or cluster, or add the document's apiVersion and kind";
   };
   return [
@@ -109,7 +109,7 @@ function ofMain(root: Record<string, unknown>, schema: Schema): PatchFinding[] {
 }
 
 /** Findings about a document with a kind. */
-function ofDocument(
+function documentFindings(
   root: Record<string, unknown>,
   kind: string,
   apiVersion: string,
@@ -119,33 +119,36 @@ function ofDocument(
   const structure = structureOfKind(kind, minor);
   if (structure !== undefined && kind !== mainKind) {
     if (apiVersion !== "v1alpha1") {
-      const has = apiVersion === "" ? "has no apiVersion" : `has the apiVersion ${apiVersion}`;
-      return [flaw("", `(${kind}) ${has}`, "write apiVersion: v1alpha1")];
+      const versionText =
+        apiVersion === "" ? "has no apiVersion" : `has the apiVersion ${apiVersion}`;
+      return [flaw("", `(${kind}) ${versionText}`, "write apiVersion: v1alpha1")];
     }
-    const whole = valueFinding(kind, minor, root);
+    const documentFinding = valueFinding(kind, minor, root);
     const { kind: _, ...fields } = root;
     const isNameless = keysOf(structure, minor).has("name") && root["name"] === undefined;
     return [
-      ...(whole ? [flaw("", ...whole)] : []),
+      ...(documentFinding ? [flaw("", ...documentFinding)] : []),
       ...(isNameless ? [flaw(`${kind}.name`, "is missing", "name the document")] : []),
-      ...ofStructure(fields, structure, [kind], { minor, isKnown }),
+      ...structureFindings(fields, structure, [kind], { minor, isKnown }),
     ];
   }
   const minors = minorsOfKind(kind);
   if (minors && kind !== mainKind) {
-    const when =
+    const versionText =
       minor < minors[0]
         ? `Talos 1.${minors[0]} introduced it`
         : `Talos 1.${minors[1]} was the last with it`;
-    const there =
+    const remedyText =
       "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network";
-    return [flaw("", `is a ${kind}, which Talos 1.${minor} does not have: ${when}`, there)];
+    return [
+      flaw("", `is a ${kind}, which Talos 1.${minor} does not have: ${versionText}`, remedyText),
+    ];
   }
-  const near = closest(kind, kindsOf(minor));
+  const nearKind = closest(kind, kindsOf(minor));
   const remedy =
-    near === undefined
+    nearKind === undefined
       ? "write a kind that Talos knows, because a patch can contain no other document"
-      : `did you mean "${near}"?`;
+      : `did you mean "${nearKind}"?`;
   return isKnown ? [flaw("", `has the kind "${kind}", which Talos does not know`, remedy)] : [];
 }
 
@@ -155,32 +158,32 @@ const fileItem = "v1alpha1.MachineFile";
 const keysOfFile = (minor: number): Map<string, string> =>
   new Map([...keysOf(fileItem, minor), ["op", "any"]]);
 
-function ofStructure(
+function structureFindings(
   root: Record<string, unknown>,
   structure: string,
-  at: Path,
+  path: Path,
   schema: Schema,
 ): PatchFinding[] {
   const { minor } = schema;
-  const told: PatchFinding[] = [];
-  const kept = withoutDeleted(root, at, told, true);
+  const deletionFindings: PatchFinding[] = [];
+  const remaining = withoutDeleted(root, path, deletionFindings, true);
   const dialect: Dialect<ValueFinding> = {
     structureOf: (name) => ({
       keys: name === fileItem ? keysOfFile(minor) : keysOf(name, minor),
       open: false,
     }),
-    takes: (value, type) => misfit(value, type) === undefined,
+    accepts: (value, type) => misfit(value, type) === undefined,
     ruleOf: (field, value) =>
       valueAt(value, patchKey) === undefined ? valueFinding(field, minor, value) : undefined,
   };
-  const isOfDeleted = (path: Path): boolean =>
-    valueAt(kept, ...path.slice(0, -1).map(String), patchKey) !== undefined ||
-    path.at(-1) === patchKey;
+  const isInDeletedPart = (fieldPath: Path): boolean =>
+    valueAt(remaining, ...fieldPath.slice(0, -1).map(String), patchKey) !== undefined ||
+    fieldPath.at(-1) === patchKey;
   return [
-    ...told,
-    ...shapeFindings(kept, `@${structure}`, dialect)
-      .filter(({ path }) => !isOfDeleted(path))
-      .flatMap((one) => worded(one, at, schema)),
+    ...deletionFindings,
+    ...shapeFindings(remaining, `@${structure}`, dialect)
+      .filter(({ path: fieldPath }) => !isInDeletedPart(fieldPath))
+      .flatMap((finding) => findingsOf(finding, path, schema)),
   ];
 }
 
@@ -188,17 +191,22 @@ function ofStructure(
  * A value without the parts that a `$patch` deletes. Of a deleted list item the name stays. It reports mistakes in a
  * `$patch`.
  */
-function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem = false): unknown {
+function withoutDeleted(
+  value: unknown,
+  path: Path,
+  findings: PatchFinding[],
+  isItem = false,
+): unknown {
   if (Array.isArray(value))
-    return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
+    return value.map((item, index) => withoutDeleted(item, [...path, index], findings, true));
   if (!isMapping(value)) return value;
   const entries = Object.entries(value);
-  const doubled = `$${patchKey}`;
-  if (Object.hasOwn(value, doubled)) {
-    const at = written([...path, doubled]);
-    told.push(
+  const doubledKey = `$${patchKey}`;
+  if (Object.hasOwn(value, doubledKey)) {
+    const fieldPath = writePath([...path, doubledKey]);
+    findings.push(
       flaw(
-        at,
+        fieldPath,
         "has two dollars, which talhelper replaces by one, and Talos does not",
         "write `$patch` with one dollar",
       ),
@@ -207,40 +215,42 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem
   }
   if (Object.hasOwn(value, patchKey)) {
     const word = asText(value[patchKey]);
-    const ofWhich = "name the item by its first key, e.g. interface: eth0";
+    const itemRemedy = "name the item by its first key, e.g. interface: eth0";
     if (word !== "delete")
-      told.push(
+      findings.push(
         flaw(
-          written([...path, patchKey]),
+          writePath([...path, patchKey]),
           `is "${word}"`,
           "write `$patch: delete`, the only value that Talos knows",
         ),
       );
     else if (typeof path.at(-1) === "number" && entries.length < 2)
-      told.push(flaw(written(path), "has `$patch: delete` but does not name the item", ofWhich));
+      findings.push(
+        flaw(writePath(path), "has `$patch: delete` but does not name the item", itemRemedy),
+      );
     if (!isItem) return undefined;
   }
   return Object.fromEntries(
-    entries.map(([key, child]) => [key, withoutDeleted(child, [...path, key], told)]),
+    entries.map(([key, child]) => [key, withoutDeleted(child, [...path, key], findings)]),
   );
 }
 
-function worded(
-  { path: below, flaw: found }: ShapeFinding<ValueFinding>,
-  at: Path,
+function findingsOf(
+  { path: subPath, flaw: shapeFlaw }: ShapeFinding<ValueFinding>,
+  parentPath: Path,
   schema: Schema,
 ): PatchFinding[] {
-  const path = written([...at, ...below]);
+  const path = writePath([...parentPath, ...subPath]);
   // A required key may be in the document that Talos merges with the patch, but not in another item of a list.
-  if (found === "missing")
-    return typeof below.at(-2) === "number" ? [flaw(path, "is missing", "add it")] : [];
-  if ("unknown" in found) return unknownKey(found.unknown, found.in, path, schema);
-  if ("value" in found) {
-    const { value, type } = found;
+  if (shapeFlaw === "missing")
+    return typeof subPath.at(-2) === "number" ? [flaw(path, "is missing", "add it")] : [];
+  if ("unknown" in shapeFlaw) return unknownKey(shapeFlaw.unknown, shapeFlaw.in, path, schema);
+  if ("value" in shapeFlaw) {
+    const { value, type } = shapeFlaw;
     const types = type.startsWith("(") ? type.slice(1, -1).split(" ") : [type];
     return [flaw(path, misfit(value, types[0]!) ?? "is a single value", remedyFor(value, type))];
   }
-  return [flaw(path, ...found)];
+  return [flaw(path, ...shapeFlaw)];
 }
 
 function unknownKey(
@@ -249,36 +259,38 @@ function unknownKey(
   path: string,
   { minor, isKnown }: Schema,
 ): PatchFinding[] {
-  const merges =
+  const mergeKeyProblem =
     "is a YAML merge key, which Talos accepts only in mappings with arbitrary keys, such as sysctls";
-  if (key === "<<") return [flaw(path, merges, "write the keys out")];
+  if (key === "<<") return [flaw(path, mergeKeyProblem, "write the keys out")];
   if (key === "?") return [flaw(path, "is a key that is not a string", "write a name")];
   const minors = minorsOfKey(structure, key);
   if (minors) {
-    const when =
+    const versionText =
       minor < minors[0]
         ? `exists only from Talos 1.${minors[0]} on`
         : `exists only up to Talos 1.${minors[1]}`;
-    return [flaw(path, `is not a field of Talos 1.${minor}: it ${when}`, "leave it out")];
+    return [flaw(path, `is not a field of Talos 1.${minor}: it ${versionText}`, "leave it out")];
   }
   if (!isKnown) return [];
-  const near = nearest(key, [...keysOf(structure, minor).keys()]);
-  const home = near === undefined ? homeOf(key, minor) : undefined;
+  const nearKey = nearestKey(key, [...keysOf(structure, minor).keys()]);
+  const properPlace = nearKey === undefined ? homeOf(key, minor) : undefined;
   const remedy = (): string => {
-    if (near !== undefined) return `did you mean "${path.slice(0, -key.length)}${near}"?`;
-    if (home !== undefined) return `write it under ${home}`;
+    if (nearKey !== undefined) return `did you mean "${path.slice(0, -key.length)}${nearKey}"?`;
+    if (properPlace !== undefined) return `write it under ${properPlace}`;
     return "leave it out, or move it to the field under which Talos' configuration reference lists it";
   };
   return [flaw(path, "is not a field of Talos' configuration", remedy())];
 }
 
 /** The key that a user probably meant: a similar key, or a key that contains the word. */
-function nearest(key: string, keys: string[]): string | undefined {
+function nearestKey(key: string, keys: string[]): string | undefined {
   const word = key.toLowerCase();
-  const related = (other: string): boolean =>
+  const isRelated = (candidate: string): boolean =>
     word.length >= 4 &&
-    (other.startsWith(word.slice(0, 5)) || other.endsWith(word) || word.endsWith(other));
-  return closest(key, keys) ?? keys.find((other) => related(other.toLowerCase()));
+    (candidate.startsWith(word.slice(0, 5)) ||
+      candidate.endsWith(word) ||
+      word.endsWith(candidate));
+  return closest(key, keys) ?? keys.find((candidate) => isRelated(candidate.toLowerCase()));
 }
 
 /** Structures in which the check looks for a misplaced field, with their paths. */

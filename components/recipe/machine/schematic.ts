@@ -71,8 +71,8 @@ const isEmpty = (key: string, value: unknown): boolean =>
  * struct, an indentation of four, no empty fields, and a newline at the end.
  */
 export const canonicalSchematic = remembering((schematic: Record<string, unknown>): Schematic => {
-  const { customization = {}, ...before } = ordered(schematic, "") as Record<string, unknown>;
-  const yaml = written({ ...before, customization });
+  const { customization = {}, ...otherFields } = ordered(schematic, "") as Record<string, unknown>;
+  const yaml = written({ ...otherFields, customization });
   return { yaml, id: sha256(yaml) };
 });
 
@@ -129,9 +129,9 @@ const firstPlatformInstaller = 10;
 export function installerImage(
   schematicId: string,
   talosVersion: string,
-  said: Pick<MachineSpec, "platform" | "secureBoot"> & Pick<ClusterSpec, "factoryUrl"> = {},
+  options: Pick<MachineSpec, "platform" | "secureBoot"> & Pick<ClusterSpec, "factoryUrl"> = {},
 ): string {
-  const { factoryUrl = defaultFactoryUrl, platform = "metal", secureBoot } = said;
+  const { factoryUrl = defaultFactoryUrl, platform = "metal", secureBoot } = options;
   const host = factoryUrl.replace(/^[a-z]+:\/\//, "").replace(/(?<!\/)\/+$/, "");
   const minor = parseTalosVersion(talosVersion)?.minor ?? Infinity;
   const installer = minor >= firstPlatformInstaller ? `${platform}-installer` : "installer";
@@ -166,13 +166,16 @@ export const ownSchematic = (image: string): Schematic => ({
 export function installerKind(
   image: string,
 ): { platform?: string; secureBoot: boolean } | undefined {
-  const found =
+  const match =
     /(?:^|\/)(?:([A-Za-z][A-Za-z-]*)-)?installer(-secureboot)?(?:\/[0-9a-f]{64})?(?:[:@]|$)/.exec(
       image,
     );
-  if (found === null) return undefined;
-  const [, platform, secure] = found;
-  return { ...(platform === undefined ? {} : { platform }), secureBoot: secure !== undefined };
+  if (match === null) return undefined;
+  const [, platform, secureBootSuffix] = match;
+  return {
+    ...(platform === undefined ? {} : { platform }),
+    secureBoot: secureBootSuffix !== undefined,
+  };
 }
 
 const strings = z.array(z.string()).nullish();

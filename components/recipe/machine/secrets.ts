@@ -55,22 +55,25 @@ const encodedKey =
 
 /** Secrets in a document, in their order. */
 export function secretsIn(value: unknown, kind: string): Secret[] {
-  const found: Secret[] = [];
+  const secrets: Secret[] = [];
   const visit = (value: unknown, path: string, key: string): void => {
     if (typeof value === "string" || typeof value === "number") {
       if (isSecret(String(value), path, key, kind))
-        found.push({ path: kind === "" ? path : `${kind}.${path}`, remedy: remedyOf(kind, path) });
+        secrets.push({
+          path: kind === "" ? path : `${kind}.${path}`,
+          remedy: remedyOf(kind, path),
+        });
     } else if (Array.isArray(value))
       value.forEach((item, index) => visit(item, `${path}[${index}]`, ""));
     else if (isMapping(value) && value["kind"] === "Secret" && path !== "") {
       if (isMapping(value["data"]) || isMapping(value["stringData"]))
-        found.push({ path, remedy: remedyOf(kind, path) });
+        secrets.push({ path, remedy: remedyOf(kind, path) });
     } else if (isMapping(value))
       for (const [step, child] of Object.entries(value))
         visit(child, path === "" ? step : `${path}.${step}`, step);
   };
   visit(value, "", "");
-  return found;
+  return secrets;
 }
 
 function isSecret(text: string, path: string, key: string, kind: string): boolean {

@@ -44,11 +44,12 @@ export function sealedVolumes(documents: readonly unknown[]): SealedVolume[] {
  * Whether an image is signed for Secure Boot, by its name; undefined if the name does not show it. Names of the Image
  * Factory and of Talos' own installer do; names of other images do not.
  *
- * @param own whether the user names the image.
+ * @param isOwnImage whether the user names the image.
  */
-export function isSigned(installer: string, own: boolean): boolean | undefined {
-  const known = !own || /\/[0-9a-f]{64}[:@]/.test(installer) || talosOwn.test(installer);
-  return known ? installerKind(installer)?.secureBoot : undefined;
+export function isSigned(installer: string, isOwnImage: boolean): boolean | undefined {
+  const isKnownInstaller =
+    !isOwnImage || /\/[0-9a-f]{64}[:@]/.test(installer) || talosOwn.test(installer);
+  return isKnownInstaller ? installerKind(installer)?.secureBoot : undefined;
 }
 
 /** Talos' own installer, which is not signed for Secure Boot. */
@@ -66,17 +67,19 @@ const closed =
  * Findings about a machine that could not start its next image, or could not open its volumes with it.
  *
  * @param machine node name.
- * @param own whether the user names the image.
+ * @param isOwnImage whether the user names the image.
  */
 export function unbootable(
   machine: string,
   { secureBoot, sealed = [] }: BootDemands,
   installer: string,
-  own = false,
+  isOwnImage = false,
 ): FieldFinding[] {
-  if (isSigned(installer, own) !== false) return [];
-  const field = own ? `machines.${machine}.installerImage` : `machines.${machine}.secureBoot`;
-  const signed = own
+  if (isSigned(installer, isOwnImage) !== false) return [];
+  const field = isOwnImage
+    ? `machines.${machine}.installerImage`
+    : `machines.${machine}.secureBoot`;
+  const remedyText = isOwnImage
     ? "name an installer that is signed with the keys of the machine's firmware"
     : `set ${field}: true`;
   if (sealed.length > 0)
@@ -85,7 +88,7 @@ export function unbootable(
         field,
         problem: `only the TPM can open the machine's volumes ${sealed.join(", ")}${secureBoot === true ? ", and its firmware enforces Secure Boot" : ""}, but its next image is not signed`,
         why: closed,
-        remedy: signed,
+        remedy: remedyText,
       },
     ];
   if (secureBoot !== true) return [];
@@ -94,7 +97,7 @@ export function unbootable(
       field,
       problem: "the machine boots with Secure Boot, but its next image is not signed for it",
       why: refusedByFirmware,
-      remedy: `${signed}, or switch Secure Boot off in the machine's firmware first`,
+      remedy: `${remedyText}, or switch Secure Boot off in the machine's firmware first`,
     },
   ];
 }
@@ -103,14 +106,14 @@ export function unbootable(
 export function unknownKeys(
   { secureBoot, sealed = [] }: BootDemands,
   installer: string,
-  own = false,
+  isOwnImage = false,
 ): string[] {
-  const signed = isSigned(installer, own);
+  const isSignedImage = isSigned(installer, isOwnImage);
   const lines: Nested<string> = [
-    signed === undefined &&
+    isSignedImage === undefined &&
       (secureBoot === true || sealed.length > 0) &&
       `it is unknown whether ${installer} is signed with the keys of the machine's firmware. The firmware does not start other images`,
-    signed === true &&
+    isSignedImage === true &&
       secureBoot === false &&
       "its firmware does not enforce Secure Boot, so nothing checks the signature of its image; Talos' Secure Boot ISO enrolls the keys into a firmware in setup mode",
   ];

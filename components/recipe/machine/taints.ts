@@ -61,9 +61,9 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
   // All of these tolerations have a key, so a taint is only compared with the tolerations of the same key.
   const byKey = new Map([[nvidiaToleration.key, [nvidiaToleration]]]);
   for (const taint of taints) {
-    const those = byKey.get(taint.key) ?? [];
-    if (!those.some((toleration) => tolerates(toleration, taint)))
-      byKey.set(taint.key, [...those, tolerationOf(taint)]);
+    const tolerationsOfKey = byKey.get(taint.key) ?? [];
+    if (!tolerationsOfKey.some((toleration) => tolerates(toleration, taint)))
+      byKey.set(taint.key, [...tolerationsOfKey, tolerationOf(taint)]);
   }
   return [...byKey.values()].flat();
 }

@@ -59,7 +59,7 @@ export function taintsWithPatches(
 }
 
 const read = remembering((text: string): Omit<UserPatch, "field"> => {
-  const nothing = {
+  const emptyPatch = {
     text,
     documents: [],
     config: {},
@@ -77,30 +77,31 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const error = documents.flatMap((document) => document.errors)[0];
   if (error)
     return {
-      ...nothing,
+      ...emptyPatch,
       flaw: { kind: "yaml", detail: (error.message.split("\n")[0] ?? "").replace(/:$/, "") },
     };
   const values = documents
     .map(valueOfDocument)
     .filter((value) => value !== null && value !== undefined);
   if (values.some((value) => Array.isArray(value)))
-    return { ...nothing, flaw: { kind: "json6902", detail: "a list of operations" } };
-  const odd = values.find((value) => !isMapping(value));
-  if (odd !== undefined) return { ...nothing, flaw: { kind: "shape", detail: `a ${typeof odd}` } };
+    return { ...emptyPatch, flaw: { kind: "json6902", detail: "a list of operations" } };
+  const otherValue = values.find((value) => !isMapping(value));
+  if (otherValue !== undefined)
+    return { ...emptyPatch, flaw: { kind: "shape", detail: `a ${typeof otherValue}` } };
   const maps = values.filter(isMapping);
   const config = maps.find((value) => value["kind"] === undefined) ?? {};
-  const ofKind = (kind: string): Record<string, unknown>[] =>
+  const documentsOfKind = (kind: string): Record<string, unknown>[] =>
     maps.filter((value) => value["kind"] === kind);
-  const kubelets = [mappingAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")];
+  const kubelets = [mappingAt(config, "machine", "kubelet"), ...documentsOfKind("KubeletConfig")];
   /** Labels or taints that Talos sets on the node, by key: from `machine`, or from a separate document. */
-  const ofNode = (ofMachine: string, ofDocument: string): [string, string][] =>
+  const nodeEntries = (machineField: string, documentField: string): [string, string][] =>
     [
-      mappingAt(config, "machine", ofMachine),
-      ...ofKind("KubeNodeConfig").map((node) => mappingAt(node, ofDocument)),
+      mappingAt(config, "machine", machineField),
+      ...documentsOfKind("KubeNodeConfig").map((node) => mappingAt(node, documentField)),
     ]
       .flatMap((texts) => Object.entries(texts))
       .map(([key, text]) => [key, asText(text)]);
-  const nodeTaints = ofNode("nodeTaints", "taints").map(([key, text]): [string, string] => [
+  const nodeTaints = nodeEntries("nodeTaints", "taints").map(([key, text]): [string, string] => [
     key,
     taintText(text),
   ]);
@@ -119,7 +120,7 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
       })),
     modules: [
       ...listAt(config, "machine", "kernel", "modules"),
-      ...ofKind("KernelModuleConfig"),
+      ...documentsOfKind("KernelModuleConfig"),
     ].map((module) => ({
       name: asText(module["name"]),
       parameters: Array.isArray(module["parameters"]) ? module["parameters"].map(asText) : [],
@@ -130,7 +131,7 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
         asText(value),
       ]),
     ),
-    nodeLabels: ofNode("nodeLabels", "labels"),
+    nodeLabels: nodeEntries("nodeLabels", "labels"),
     kubeletLabels: kubelets.flatMap((kubelet) =>
       labelsOfArgument(mappingAt(kubelet, "extraArgs")["node-labels"]),
     ),
@@ -148,7 +149,7 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
     ].filter((taint) => taint !== undefined),
     hostnames: [
       valueAt(config, "machine", "network", "hostname"),
-      ...ofKind("HostnameConfig").map((document) => document["hostname"]),
+      ...documentsOfKind("HostnameConfig").map((document) => document["hostname"]),
     ]
       .map(asText)
       .filter((name) => name !== ""),
@@ -156,15 +157,17 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
 });
 
 /** Reads the labels in the kubelet's argument `--node-labels`: `a=b,c=d`, or a list of such texts. */
-const labelsOfArgument = (said: unknown): [string, string][] =>
-  textsOfArgument(said).map((pair) => {
+const labelsOfArgument = (argument: unknown): [string, string][] =>
+  textsOfArgument(argument).map((pair) => {
     const [key = "", ...value] = pair.split("=");
     return [key, value.join("=")];
   });
 
 /** The parts of an argument with several values, which are separated by commas or form a list. */
-function textsOfArgument(said: unknown): string[] {
-  const texts = (Array.isArray(said) ? said : [said]).map(asText).filter((text) => text !== "");
+function textsOfArgument(argument: unknown): string[] {
+  const texts = (Array.isArray(argument) ? argument : [argument])
+    .map(asText)
+    .filter((text) => text !== "");
   return texts.flatMap((text) => text.split(",")).map((text) => text.trim());
 }
 

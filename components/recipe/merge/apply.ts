@@ -11,7 +11,7 @@ import { isMapping } from "../mapping";
 export class Applier {
   public readonly additions: Addition[] = [];
   public readonly conflicts: Finding[] = [];
-  private readonly before: Map<string, Addition>;
+  private readonly previousAdditions: Map<string, Addition>;
 
   /**
    * @param previous additions of an earlier merge, which this merge may change.
@@ -22,17 +22,20 @@ export class Applier {
     previous: Addition[],
     private readonly release?: string,
   ) {
-    this.before = new Map(previous.map((addition) => [identityOf(addition), addition]));
+    this.previousAdditions = new Map(previous.map((addition) => [identityOf(addition), addition]));
   }
 
-  public apply(wanted: Wanted): void {
-    for (const [name, value] of wanted) {
+  public apply(documents: Wanted): void {
+    for (const [name, value] of documents) {
       const part = this.configuration.parts.find((candidate) => candidate.name === name);
       const addition: Addition = { what: "document", document: name, path: [], value };
-      const ours = this.before.get(identityOf(addition));
+      const previousAddition = this.previousAdditions.get(identityOf(addition));
       if (!part) this.configuration.parts.push(newPart(name, value));
-      else if (ours && sameValue(valueOf(part.document, nodeAt(part.document, [])), ours.value)) {
-        if (!sameValue(ours.value, value))
+      else if (
+        previousAddition &&
+        sameValue(valueOf(part.document, nodeAt(part.document, [])), previousAddition.value)
+      ) {
+        if (!sameValue(previousAddition.value, value))
           this.configuration.parts[this.configuration.parts.indexOf(part)] = newPart(name, value);
       } else {
         this.map(part, [], value);
@@ -42,20 +45,24 @@ export class Applier {
     }
   }
 
-  private map(part: Part, path: Step[], wanted: Record<string, unknown>): void {
-    for (const [key, value] of Object.entries(wanted)) {
-      const here = [...path, key];
-      if (isReplaced(part.name, here, this.release) || typeof value !== "object" || value === null)
-        this.value(part, here, value);
-      else if (!this.container(part, here, value)) continue;
-      else if (Array.isArray(value)) this.list(part, here, value);
-      else this.map(part, here, value as Record<string, unknown>);
+  private map(part: Part, path: Step[], mapping: Record<string, unknown>): void {
+    for (const [key, value] of Object.entries(mapping)) {
+      const keyPath = [...path, key];
+      if (
+        isReplaced(part.name, keyPath, this.release) ||
+        typeof value !== "object" ||
+        value === null
+      )
+        this.value(part, keyPath, value);
+      else if (!this.container(part, keyPath, value)) continue;
+      else if (Array.isArray(value)) this.list(part, keyPath, value);
+      else this.map(part, keyPath, value as Record<string, unknown>);
     }
   }
 
-  private list(part: Part, path: Step[], wanted: unknown[]): void {
+  private list(part: Part, path: Step[], items: unknown[]): void {
     const key = keyOfList(part.name, path);
-    for (const value of wanted) {
+    for (const value of items) {
       const id: unknown = key !== undefined && isMapping(value) ? value[key] : undefined;
       if (
         key !== undefined &&
@@ -68,29 +75,31 @@ export class Applier {
   }
 
   /** Creates a mapping or list at a path if it is missing. Returns false if the path has another value. */
-  private container(part: Part, path: Step[], wanted: object): boolean {
+  private container(part: Part, path: Step[], collection: object): boolean {
     const node = nodeAt(part.document, path);
-    const isList = Array.isArray(wanted);
+    const isList = Array.isArray(collection);
     const addition: Addition = {
       what: "container",
       document: part.name,
       path,
       value: isList ? [] : {},
     };
-    const ours = this.before.get(identityOf(addition));
+    const previousAddition = this.previousAdditions.get(identityOf(addition));
     if (isNothing(node)) {
       this.put(part, addition);
-      this.additions.push(ours ?? (node === undefined ? addition : { ...addition, old: null }));
+      this.additions.push(
+        previousAddition ?? (node === undefined ? addition : { ...addition, old: null }),
+      );
       return true;
     }
     if (isList ? isSeq(node) : isMap(node)) {
-      if (ours) this.additions.push(ours);
+      if (previousAddition) this.additions.push(previousAddition);
       return true;
     }
-    const holds = isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value";
+    const currentKind = isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value";
     this.conflict(
       path,
-      `has ${holds} here, but the stack writes ${isList ? "a list" : "a mapping"}`,
+      `has ${currentKind} here, but the stack writes ${isList ? "a list" : "a mapping"}`,
     );
     return false;
   }
@@ -101,9 +110,13 @@ export class Applier {
    */
   private item(part: Part, path: Step[], value: Record<string, unknown>): void {
     const node = nodeAt(part.document, path);
-    const ours = this.before.get(identityOf({ what: "value", document: part.name, path, value }));
-    const isOurs = ours !== undefined && sameValue(valueOf(part.document, node), ours.value);
-    if (node === undefined || isOurs || isWhole(part.name, path.slice(0, -1)))
+    const previousAddition = this.previousAdditions.get(
+      identityOf({ what: "value", document: part.name, path, value }),
+    );
+    const isUnchanged =
+      previousAddition !== undefined &&
+      sameValue(valueOf(part.document, node), previousAddition.value);
+    if (node === undefined || isUnchanged || isWhole(part.name, path.slice(0, -1)))
       this.value(part, path, value);
     else this.map(part, path, value);
   }
@@ -112,27 +125,35 @@ export class Applier {
     const node = nodeAt(part.document, path);
     const current = valueOf(part.document, node);
     const addition: Addition = { what: "value", document: part.name, path, value };
-    const ours = this.before.get(identityOf(addition));
+    const previousAddition = this.previousAdditions.get(identityOf(addition));
     if (node !== undefined && sameValue(current, value)) {
-      if (ours) this.additions.push({ ...ours, value });
+      if (previousAddition) this.additions.push({ ...previousAddition, value });
       return;
     }
     // Any other value counts as a newer value of the owner. It may also be from a run of this program whose answer was
     // lost, but these two cases cannot be distinguished.
-    const isOurs = ours !== undefined && node !== undefined && sameValue(current, ours.value);
-    if (node !== undefined && !isOurs && this.mustStay(part, path, node, value, ours)) return;
+    const isUnchanged =
+      previousAddition !== undefined &&
+      node !== undefined &&
+      sameValue(current, previousAddition.value);
+    if (
+      node !== undefined &&
+      !isUnchanged &&
+      this.mustKeep(part, path, node, value, previousAddition)
+    )
+      return;
     this.put(part, addition);
-    const before = isOurs ? ours : node === undefined ? {} : { old: current };
-    this.additions.push({ ...addition, ...("old" in before ? { old: before.old } : {}) });
+    const replaced = isUnchanged ? previousAddition : node === undefined ? {} : { old: current };
+    this.additions.push({ ...addition, ...("old" in replaced ? { old: replaced.old } : {}) });
   }
 
   /** Whether the existing value must stay. It then reports the conflict. */
-  private mustStay(
+  private mustKeep(
     part: Part,
     path: Step[],
     node: Node,
     value: unknown,
-    ours: Addition | undefined,
+    previousAddition: Addition | undefined,
   ): boolean {
     if (typeof path.at(-1) === "string") {
       const holdsMore =
@@ -147,7 +168,7 @@ export class Applier {
     if (!sameFile(valueOf(part.document, node), value))
       this.conflict(
         path,
-        ours
+        previousAddition
           ? "has this file from an earlier update of the stack, but its content has changed since"
           : "already has this file with other content, which this stack did not write",
       );
@@ -160,13 +181,13 @@ export class Applier {
   }
 
   private conflict(path: Step[], problem: string): void {
-    const fault = {
+    const finding = {
       problem: `the machine's configuration ${problem}`,
       why: "Talos accepts one item per file path and one type per field, and the stack does not overwrite settings of another tool",
       remedy:
         "remove it from the machine's configuration or from the stack (write containerd settings to `containerd.extra`)",
     };
-    this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...fault });
+    this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...finding });
   }
 }
 
@@ -174,8 +195,8 @@ export class Applier {
  * Whether two items of `machine.files` write the same file. Permissions do not count, because Talos ignores them for
  * such files.
  */
-const sameFile = (current: unknown, wanted: unknown): boolean =>
+const sameFile = (current: unknown, planned: unknown): boolean =>
   isMapping(current) &&
-  isMapping(wanted) &&
-  sameValue(current["content"], wanted["content"]) &&
-  sameValue(current["op"] ?? "create", wanted["op"] ?? "create");
+  isMapping(planned) &&
+  sameValue(current["content"], planned["content"]) &&
+  sameValue(current["op"] ?? "create", planned["op"] ?? "create");

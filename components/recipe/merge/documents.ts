@@ -65,11 +65,13 @@ export function writeConfiguration(configuration: Configuration): string {
 
 /** Text of a changed document. Unchanged lines stay as their owner wrote them, if the result has the same meaning. */
 function textOf({ document, text }: Part, layout: object): string {
-  const written = (of: Document): string =>
-    of.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
-  const after = written(document);
-  const kept = withChanges(text, written(talosDocument(text)), after);
-  return isDeepStrictEqual(talosDocument(kept).toJS(), document.toJS()) ? kept : after;
+  const write = (content: Document): string =>
+    content.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
+  const changedText = write(document);
+  const textWithChanges = withChanges(text, write(talosDocument(text)), changedText);
+  return isDeepStrictEqual(talosDocument(textWithChanges).toJS(), document.toJS())
+    ? textWithChanges
+    : changedText;
 }
 
 /** Indentation of a document; Talos writes four spaces. */

@@ -39,10 +39,10 @@ export function mergeConfiguration(
   release?: string,
 ): Merged {
   const configuration = readConfiguration(live);
-  const earlier = previous?.additions ?? [];
+  const previousAdditions = previous?.additions ?? [];
   const unchanged = (conflicts: Finding[]): Merged => ({
     configuration: live,
-    added: { additions: earlier },
+    added: { additions: previousAdditions },
     changed: false,
     conflicts,
   });
@@ -59,25 +59,25 @@ export function mergeConfiguration(
       },
     ]);
 
-  const wanted = wantedOf(patches, release);
+  const wantedDocuments = wantedOf(patches, release);
   intoOwnDocuments(
-    wanted,
-    (document) => wanted.has(document) || parts.some(({ name }) => name === document),
+    wantedDocuments,
+    (document) => wantedDocuments.has(document) || parts.some(({ name }) => name === document),
   );
-  const appliedTo = (to: Configuration): Applier => {
-    const applier = new Applier(to, earlier, release);
-    applier.apply(wanted);
+  const applyTo = (target: Configuration): Applier => {
+    const applier = new Applier(target, previousAdditions, release);
+    applier.apply(wantedDocuments);
     return applier;
   };
   const count = parts.length;
   // Additions that the patches no longer have are removed first. Later they could not be distinguished from new values
   // at the same place.
-  const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
+  const keptAdditions = new Set(applyTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,
-    earlier.filter((addition) => !kept.has(identityOf(addition))),
+    previousAdditions.filter((addition) => !keptAdditions.has(identityOf(addition))),
   );
-  const applier = appliedTo(configuration);
+  const applier = applyTo(configuration);
   if (applier.conflicts.length > 0) return unchanged(applier.conflicts);
   const changed = parts.length !== count || parts.some((part) => part.changed);
   return {

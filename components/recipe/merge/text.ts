@@ -3,8 +3,8 @@ import { diffArrays } from "diff";
 /** A line of a text, in a form without spaces for comparisons, and the blank lines above it. */
 interface Line {
   text: string;
-  bare: string;
-  above: string[];
+  compactText: string;
+  blankLinesBefore: string[];
 }
 
 /** The owner's lines that correspond to one line of the writer's text. */
@@ -28,95 +28,99 @@ interface Source {
  * @param after the changed document in the notation of the YAML writer.
  */
 export function withChanges(text: string, before: string, after: string): string {
-  const [owners, written, changed] = [text, before, after].map(linesOf) as [Lines, Lines, Lines];
-  const { sources, rest } = sourcesOf(owners.lines, written.lines);
+  const [original, written, changed] = [text, before, after].map(linesOf) as [Lines, Lines, Lines];
+  const { sources, rest: remainingLines } = sourcesOf(original.lines, written.lines);
   const steps = stepsOf(written.lines, changed.lines);
-  const stays = new Set(steps.flatMap((step) => (step.what === "stays" ? step.index : [])));
-  const out: string[] = [];
-  steps.forEach((step, at) => {
-    const goesOn = steps[at - 1]?.what === step.what;
+  const keptIndexes = new Set(steps.flatMap((step) => (step.what === "stays" ? step.index : [])));
+  const output: string[] = [];
+  steps.forEach((step, stepIndex) => {
+    const continuesStep = steps[stepIndex - 1]?.what === step.what;
     if (step.what === "comes") {
       const line = changed.lines[step.index]!;
-      out.push(...(goesOn ? line.above : []), line.text);
+      output.push(...(continuesStep ? line.blankLinesBefore : []), line.text);
       return;
     }
     const { extra, lines, together } = sources[step.index]!;
-    for (const line of extra) out.push(...line.above, line.text);
+    for (const line of extra) output.push(...line.blankLinesBefore, line.text);
     if (step.what === "goes") {
       // Blank lines within the removed lines are removed too, and those above them stay.
-      out.push(...(goesOn ? [] : (lines[0]?.above ?? [])));
+      output.push(...(continuesStep ? [] : (lines[0]?.blankLinesBefore ?? [])));
       return;
     }
-    const whole = together.every((index) => stays.has(index));
-    for (const line of whole ? lines : [written.lines[step.index]!])
-      out.push(...line.above, line.text);
+    const isWholeGroup = together.every((index) => keptIndexes.has(index));
+    for (const line of isWholeGroup ? lines : [written.lines[step.index]!])
+      output.push(...line.blankLinesBefore, line.text);
   });
-  for (const line of rest) out.push(...line.above, line.text);
-  return [...out, ...owners.below].join("\n");
+  for (const line of remainingLines) output.push(...line.blankLinesBefore, line.text);
+  return [...output, ...original.blankLinesAtEnd].join("\n");
 }
 
 interface Lines {
   lines: Line[];
   /** Number of blank lines at the end. */
-  below: string[];
+  blankLinesAtEnd: string[];
 }
 
 function linesOf(text: string): Lines {
   const lines: Line[] = [];
-  let above: string[] = [];
+  let blankLines: string[] = [];
   for (const line of text.split("\n")) {
-    const bare = line.replaceAll(/\s/g, "");
-    if (bare === "") above.push(line);
+    const compactText = line.replaceAll(/\s/g, "");
+    if (compactText === "") blankLines.push(line);
     else {
-      lines.push({ text: line, bare, above });
-      above = [];
+      lines.push({ text: line, compactText, blankLinesBefore: blankLines });
+      blankLines = [];
     }
   }
-  return { lines, below: above };
+  return { lines, blankLinesAtEnd: blankLines };
 }
 
-const differences = (from: Line[], to: Line[]) =>
+const differences = (before: Line[], after: Line[]) =>
   diffArrays(
-    from.map(({ bare }) => bare),
-    to.map(({ bare }) => bare),
+    before.map(({ compactText: bare }) => bare),
+    after.map(({ compactText: bare }) => bare),
   );
 
 /** The owner's lines for each line of the writer's text, and the owner's lines at the end that correspond to none. */
-function sourcesOf(owners: Line[], written: Line[]): { sources: Source[]; rest: Line[] } {
+function sourcesOf(original: Line[], written: Line[]): { sources: Source[]; rest: Line[] } {
   const sources: Source[] = written.map((_, index) => ({
     extra: [],
     lines: [],
     together: [index],
   }));
-  let [at, to] = [0, 0];
+  let [originalIndex, writtenIndex] = [0, 0];
   /**
    * A run of lines that differ between the owner's and the writer's text, with the index of its first line in the
    * writer's text.
    */
-  let open: Line[] = [];
-  let first = 0;
-  const close = (): void => {
-    const together = sources.slice(first, to).map((_, index) => first + index);
+  let openLines: Line[] = [];
+  let firstIndex = 0;
+  const closeGroup = (): void => {
+    const together = sources.slice(firstIndex, writtenIndex).map((_, index) => firstIndex + index);
     if (together.length === 0) return;
     for (const index of together) sources[index] = { extra: [], lines: [], together };
-    sources[first] = { extra: [], lines: open, together };
-    open = [];
+    sources[firstIndex] = { extra: [], lines: openLines, together };
+    openLines = [];
   };
-  for (const { added, removed, value } of differences(owners, written)) {
+  for (const { added, removed, value } of differences(original, written)) {
     if (removed) {
-      open.push(...owners.slice(at, at + value.length));
-      at += value.length;
+      openLines.push(...original.slice(originalIndex, originalIndex + value.length));
+      originalIndex += value.length;
     } else if (added) {
-      to += value.length;
+      writtenIndex += value.length;
     } else {
-      close();
-      for (let index = 0; index < value.length; index++, at++, to++)
-        sources[to] = { extra: open.splice(0), lines: [owners[at]!], together: [to] };
-      first = to;
+      closeGroup();
+      for (let index = 0; index < value.length; index++, originalIndex++, writtenIndex++)
+        sources[writtenIndex] = {
+          extra: openLines.splice(0),
+          lines: [original[originalIndex]!],
+          together: [writtenIndex],
+        };
+      firstIndex = writtenIndex;
     }
   }
-  close();
-  return { sources, rest: open };
+  closeGroup();
+  return { sources, rest: openLines };
 }
 
 /** A line of the writer's text that stays or is removed, or a new line of the changed text. */
@@ -126,13 +130,13 @@ interface Step {
 }
 
 function stepsOf(written: Line[], changed: Line[]): Step[] {
-  let [from, to] = [0, 0];
+  let [writtenIndex, changedIndex] = [0, 0];
   return differences(written, changed).flatMap(({ added, removed, value }) =>
     value.map((): Step => {
-      if (added) return { what: "comes", index: to++ };
-      if (removed) return { what: "goes", index: from++ };
-      to++;
-      return { what: "stays", index: from++ };
+      if (added) return { what: "comes", index: changedIndex++ };
+      if (removed) return { what: "goes", index: writtenIndex++ };
+      changedIndex++;
+      return { what: "stays", index: writtenIndex++ };
     }),
   );
 }

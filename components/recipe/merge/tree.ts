@@ -54,19 +54,23 @@ export function sameValue(left: unknown, right: unknown): boolean {
 export function put(document: Document, path: Step[], value: unknown): void {
   if (path.length === 1 && isNothing(document.contents ?? undefined))
     document.contents = document.createNode({});
-  const [parent, last, old] = [
+  const [parent, last, oldNode] = [
     nodeAt(document, path.slice(0, -1)),
     path.at(-1)!,
     nodeAt(document, path),
   ];
   // A new value keeps the comment of the one that it replaces.
-  if (typeof last === "string" && isScalar(old) && (value === null || typeof value !== "object"))
-    return overwrite(old, value);
+  if (
+    typeof last === "string" &&
+    isScalar(oldNode) &&
+    (value === null || typeof value !== "object")
+  )
+    return overwrite(oldNode, value);
   const node = fresh(document, value);
   if (typeof last === "string" && isMap(parent)) openUp(parent).set(last, node);
   else if (typeof last !== "string" && isSeq(parent)) {
-    const at = old ? parent.items.indexOf(old) : parent.items.length;
-    openUp(parent).items.splice(at, old ? 1 : 0, node);
+    const index = oldNode ? parent.items.indexOf(oldNode) : parent.items.length;
+    openUp(parent).items.splice(index, oldNode ? 1 : 0, node);
   } else throw new Error(`no mapping or list at ${describePath(path)}`);
 }
 

@@ -15,12 +15,12 @@ export type Wanted = Map<string, Record<string, unknown>>;
  * @param release Talos release whose rules apply. Default: the newest.
  */
 export function wantedOf(patches: string[], release?: string): Wanted {
-  const wanted: Wanted = new Map();
+  const documents: Wanted = new Map();
   for (const patch of patches) {
     for (const [name, value] of documentsOf(patch))
-      wanted.set(name, mergeMaps(name, wanted.get(name) ?? {}, value, [], release));
+      documents.set(name, mergeMaps(name, documents.get(name) ?? {}, value, [], release));
   }
-  return wanted;
+  return documents;
 }
 
 /** The documents of a patch that are not empty, by name. */
@@ -34,66 +34,74 @@ export const documentsOf = remembering(
 );
 
 /** Moves wanted values of `machine` into documents, if the configuration has documents for them. */
-export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {
-  for (const { field, document, to } of movedFields.fields.filter((row) => has(row.document))) {
-    const main = wanted.get(mainDocument);
+export function intoOwnDocuments(
+  documents: Wanted,
+  hasDocument: (document: string) => boolean,
+): void {
+  for (const { field, document, to: target } of movedFields.fields.filter((row) =>
+    hasDocument(row.document),
+  )) {
+    const main = documents.get(mainDocument);
     const value = field.reduce<unknown>(
-      (at, step) => (isMapping(at) ? at[step] : undefined),
+      (current, step) => (isMapping(current) ? current[step] : undefined),
       main?.["machine"],
     );
     if (!isMapping(main) || value === undefined) continue;
-    wanted.set(mainDocument, without(main, ["machine", ...field]));
-    const moving = to.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
-    wanted.set(
+    documents.set(mainDocument, withoutPath(main, ["machine", ...field]));
+    const moved = target.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
+    documents.set(
       document,
-      mergeMaps(document, wanted.get(document) ?? {}, moving as Record<string, unknown>, []),
+      mergeMaps(document, documents.get(document) ?? {}, moved as Record<string, unknown>, []),
     );
   }
-  modulesIntoDocuments(wanted, has);
+  modulesIntoDocuments(documents, hasDocument);
 }
 
 /**
  * Moves the wanted values of a kernel module into its document, because with the document Talos silently ignores the
  * item in the list (siderolabs/docs v1.14, upgrading Talos).
  */
-function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {
-  const main = wanted.get(mainDocument) ?? {};
+function modulesIntoDocuments(documents: Wanted, hasDocument: (document: string) => boolean): void {
+  const main = documents.get(mainDocument) ?? {};
   const modules = listOf(valueAt(main, "machine", "kernel", "modules"));
   const documentOf = (module: unknown): string =>
     `KernelModuleConfig/${String(valueAt(module, "name"))}`;
-  const own = modules.filter((module) => has(documentOf(module)));
-  if (own.length === 0) return;
-  const inDocuments = new Set(own);
-  const rest = modules.filter((module) => !inDocuments.has(module));
-  const others = without(main, ["machine", "kernel", "modules"]);
-  const list = rest.length > 0 ? { machine: { kernel: { modules: rest } } } : {};
-  wanted.set(mainDocument, mergeMaps(mainDocument, others, list, []));
-  for (const module of own as Record<string, unknown>[]) {
+  const modulesWithDocuments = modules.filter((module) => hasDocument(documentOf(module)));
+  if (modulesWithDocuments.length === 0) return;
+  const moved = new Set(modulesWithDocuments);
+  const otherModules = modules.filter((module) => !moved.has(module));
+  const mainWithoutModules = withoutPath(main, ["machine", "kernel", "modules"]);
+  const list = otherModules.length > 0 ? { machine: { kernel: { modules: otherModules } } } : {};
+  documents.set(mainDocument, mergeMaps(mainDocument, mainWithoutModules, list, []));
+  for (const module of modulesWithDocuments as Record<string, unknown>[]) {
     const document = documentOf(module);
-    const { name: _name, ...said } = module;
-    wanted.set(document, mergeMaps(document, wanted.get(document) ?? {}, said, []));
+    const { name: _name, ...moduleFields } = module;
+    documents.set(document, mergeMaps(document, documents.get(document) ?? {}, moduleFields, []));
   }
 }
 
 /** A map without the value at a path, and without maps on the way that are then empty. */
-function without(
+function withoutPath(
   map: Record<string, unknown>,
-  [step = "", ...rest]: string[],
+  [step = "", ...remainingPath]: string[],
 ): Record<string, unknown> {
-  const { [step]: inner, ...others } = map;
-  const left = rest.length > 0 && isMapping(inner) ? without(inner, rest) : {};
-  return Object.keys(left).length > 0 ? { ...others, [step]: left } : others;
+  const { [step]: inner, ...otherFields } = map;
+  const remainingInner =
+    remainingPath.length > 0 && isMapping(inner) ? withoutPath(inner, remainingPath) : {};
+  return Object.keys(remainingInner).length > 0
+    ? { ...otherFields, [step]: remainingInner }
+    : otherFields;
 }
 
 function mergeMaps(
   document: string,
-  into: Record<string, unknown>,
-  from: Record<string, unknown>,
+  base: Record<string, unknown>,
+  overlay: Record<string, unknown>,
   path: Step[],
   release?: string,
 ): Record<string, unknown> {
-  const merged = { ...into };
-  for (const [key, value] of Object.entries(from)) {
+  const merged = { ...base };
+  for (const [key, value] of Object.entries(overlay)) {
     // Talos also treats an empty field as missing.
     if (value !== null && value !== undefined)
       merged[key] = mergeValue(document, merged[key], value, [...path, key], release);
@@ -117,33 +125,33 @@ function mergeValue(
 
 function mergeLists(
   document: string,
-  old: unknown[],
+  baseItems: unknown[],
   items: unknown[],
   path: Step[],
   release?: string,
 ): unknown[] {
   const key = keyOfList(document, path);
-  const merged = [...old];
+  const merged = [...baseItems];
   // Equal items have equal keys, so the merge need not compare all items of a long list with each other.
   const identityOf = (item: unknown): string =>
     key !== undefined && isMapping(item)
       ? `by key ${anyText(item[key])}`
       : JSON.stringify(canonical(item));
-  const places = new Map<string, number>();
-  const place = (item: unknown, index: number): void => {
+  const indexByIdentity = new Map<string, number>();
+  const rememberIndex = (item: unknown, index: number): void => {
     const identity = identityOf(item);
-    if (!places.has(identity)) places.set(identity, index);
+    if (!indexByIdentity.has(identity)) indexByIdentity.set(identity, index);
   };
-  old.forEach(place);
+  baseItems.forEach(rememberIndex);
   for (const item of items) {
-    const index = places.get(identityOf(item)) ?? -1;
-    const found = merged[index];
-    if (index < 0) place(item, merged.push(item) - 1);
-    else if (isMapping(found) && isMapping(item)) {
+    const index = indexByIdentity.get(identityOf(item)) ?? -1;
+    const existing = merged[index];
+    if (index < 0) rememberIndex(item, merged.push(item) - 1);
+    else if (isMapping(existing) && isMapping(item)) {
       const step = { key: key ?? "", id: anyText(item[key ?? ""]) };
       merged[index] = isWhole(document, path)
         ? item
-        : mergeMaps(document, found, item, [...path, step], release);
+        : mergeMaps(document, existing, item, [...path, step], release);
     }
   }
   return merged;

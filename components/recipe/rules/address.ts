@@ -28,8 +28,8 @@ const numberOf = (address: string): bigint =>
     .reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
 
 /** The address with a number; IPv6 in its shortest spelling. */
-function addressOf(number: bigint, of: 4 | 6): string {
-  const count = of === 4 ? 4 : 16;
+function addressOf(number: bigint, family: 4 | 6): string {
+  const count = family === 4 ? 4 : 16;
   return fromByteArray(
     Array.from({ length: count }, (_, index) =>
       Number((number >> BigInt(8 * (count - 1 - index))) & 255n),
@@ -40,27 +40,34 @@ function addressOf(number: bigint, of: 4 | 6): string {
 /**
  * The addresses in a range such as `10.1.0.1-10.1.0.200`; undefined if the text does not look like a range.
  *
- * @param most greatest number of addresses.
+ * @param maxCount greatest number of addresses.
  * @returns the addresses, or the mistake in the range.
  */
 export function addressRange(
   text: string,
-  most: number,
+  maxCount: number,
 ): string[] | { flaw: string; why: string } | undefined {
-  const [from = "", ...others] = text.split("-").map((part) => part.trim());
-  const family = isIPv4(from) ? 4 : isIPv6(from) && !from.includes("%") ? 6 : undefined;
-  const [to = ""] = others;
-  if (family === undefined || others.length === 0) return undefined;
-  if (others.length > 1 || !(family === 4 ? isIPv4(to) : isIPv6(to) && !to.includes("%")))
+  const [firstText = "", ...otherParts] = text.split("-").map((part) => part.trim());
+  const family = isIPv4(firstText)
+    ? 4
+    : isIPv6(firstText) && !firstText.includes("%")
+      ? 6
+      : undefined;
+  const [lastText = ""] = otherParts;
+  if (family === undefined || otherParts.length === 0) return undefined;
+  if (
+    otherParts.length > 1 ||
+    !(family === 4 ? isIPv4(lastText) : isIPv6(lastText) && !lastText.includes("%"))
+  )
     return {
       flaw: "is not a range of addresses",
       why: "the pool's machines are unknown",
     };
-  const begin = numberOf(from);
-  const count = numberOf(to) - begin + 1n;
+  const begin = numberOf(firstText);
+  const count = numberOf(lastText) - begin + 1n;
   if (count < 1n) return { flaw: "ends before it begins", why: "the range contains no address" };
-  if (count > BigInt(most))
-    return { flaw: `has ${count} addresses`, why: `a pool has at most ${most} machines` };
+  if (count > BigInt(maxCount))
+    return { flaw: `has ${count} addresses`, why: `a pool has at most ${maxCount} machines` };
   return Array.from({ length: Number(count) }, (_, index) =>
     addressOf(begin + BigInt(index), family),
   );

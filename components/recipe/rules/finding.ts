@@ -49,15 +49,15 @@ export function shown(text: string): string {
  * @param pattern that editors get. Default: none.
  */
 export function ruleFrom(
-  problemOf: (said: string) => string | undefined,
+  problemOf: (text: string) => string | undefined,
   { why, remedy }: Omit<FindingText, "problem">,
   pattern?: RegExp,
 ): Rule {
-  const rule = (said: string): FindingText | undefined => {
-    const problem = problemOf(said);
+  const rule = (text: string): FindingText | undefined => {
+    const problem = problemOf(text);
     return problem === undefined
       ? undefined
-      : { problem: `${shown(said)} ${problem}`, why, remedy };
+      : { problem: `${shown(text)} ${problem}`, why, remedy };
   };
   return Object.assign(rule, pattern && { pattern: pattern.source });
 }
@@ -69,10 +69,11 @@ export function ruleFrom(
  * @param pattern that editors get. Default: the test, if it is a regular expression.
  */
 export const ruleOf = (
-  test: RegExp | ((said: string) => boolean),
-  { problem, ...rest }: FindingText,
+  test: RegExp | ((text: string) => boolean),
+  { problem, ...explanation }: FindingText,
   pattern = test instanceof RegExp ? test : undefined,
 ): Rule => {
-  const holds = (said: string): boolean => (test instanceof RegExp ? test.test(said) : test(said));
-  return ruleFrom((said) => (holds(said) ? undefined : problem), rest, pattern);
+  const matches = (text: string): boolean =>
+    test instanceof RegExp ? test.test(text) : test(text);
+  return ruleFrom((text) => (matches(text) ? undefined : problem), explanation, pattern);
 };

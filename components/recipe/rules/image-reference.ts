@@ -14,25 +14,25 @@ export function imageProblem(text: string): string | undefined {
   if (text.length > 600) return "it is too long for a reference";
   if (/^[a-z]+:\/\//i.test(text)) return "it has a scheme";
   if (/\s/.test(text)) return "it contains white space";
-  const [named = "", digest, ...more] = text.split("@");
-  if (more.length > 0) return "it contains more than one @";
+  const [reference = "", digest, ...otherParts] = text.split("@");
+  if (otherParts.length > 0) return "it contains more than one @";
   if (digest !== undefined) {
-    const [algorithm = "", hex = "", ...rest] = digest.split(":");
-    if (rest.length > 0 || digests[algorithm] !== hex.length || !/^[a-f0-9]+$/.test(hex))
+    const [algorithm = "", hex = "", ...otherParts] = digest.split(":");
+    if (otherParts.length > 0 || digests[algorithm] !== hex.length || !/^[a-f0-9]+$/.test(hex))
       return "its digest is invalid (a valid one is e.g. sha256: and 64 hexadecimal digits)";
   }
-  const slash = named.lastIndexOf("/");
-  const colon = named.indexOf(":", slash + 1);
-  const name = colon < 0 ? named : named.slice(0, colon);
-  if (colon >= 0 && !tagForm.test(named.slice(colon + 1)))
+  const slash = reference.lastIndexOf("/");
+  const colon = reference.indexOf(":", slash + 1);
+  const name = colon < 0 ? reference : reference.slice(0, colon);
+  if (colon >= 0 && !tagForm.test(reference.slice(colon + 1)))
     return "its tag is invalid (a tag has up to 128 letters, digits, `_`, `.` and `-`)";
   return nameProblem(name);
 }
 
 function nameProblem(name: string): string | undefined {
-  const [first = "", ...others] = name.split("/");
+  const [first = "", ...otherParts] = name.split("/");
   const hasHost =
-    others.length > 0 &&
+    otherParts.length > 0 &&
     (/[.:]/.test(first) || first === "localhost" || first.toLowerCase() !== first);
   if (hasHost) {
     const parts = host.exec(first);
@@ -40,13 +40,13 @@ function nameProblem(name: string): string | undefined {
     if (parts[1] !== undefined && (Number(parts[1]) < 1 || Number(parts[1]) > 65535))
       return "its port is outside of 1 to 65535";
   }
-  const path = hasHost ? others : [first, ...others];
-  const wrong = path.find((part) => !component.test(part));
-  if (wrong === undefined) {
+  const path = hasHost ? otherParts : [first, ...otherParts];
+  const wrongPart = path.find((part) => !component.test(part));
+  if (wrongPart === undefined) {
     if (path.join("/").length > 255) return "its name has more than 255 characters";
     return /^[a-f0-9]{64}$/.test(name) ? "it is the ID of an image" : undefined;
   }
-  return wrong.toLowerCase() !== wrong && component.test(wrong.toLowerCase())
+  return wrongPart.toLowerCase() !== wrongPart && component.test(wrongPart.toLowerCase())
     ? "it has upper-case letters outside of the tag"
-    : `"${wrong}" cannot be part of a name`;
+    : `"${wrongPart}" cannot be part of a name`;
 }

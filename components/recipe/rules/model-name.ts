@@ -4,24 +4,24 @@
  */
 export function ollamaModelProblem(text: string): string | undefined {
   if (text.length > 600) return "is too long for the name of a model";
-  const bare = text.replace(/^https?:\/\//, "");
-  if (/\s/.test(bare)) return "contains white space";
-  const slash = bare.lastIndexOf("/");
-  const [model = "", tag, ...more] = bare.slice(slash + 1).split(":");
-  const before = slash < 0 ? [] : bare.slice(0, slash).split("/");
+  const name = text.replace(/^https?:\/\//, "");
+  if (/\s/.test(name)) return "contains white space";
+  const slash = name.lastIndexOf("/");
+  const [model = "", tag, ...otherParts] = name.slice(slash + 1).split(":");
+  const parents = slash < 0 ? [] : name.slice(0, slash).split("/");
   const part = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$/;
-  const fits =
-    more.length === 0 &&
+  const isValid =
+    otherParts.length === 0 &&
     part.test(model) &&
     (tag === undefined || part.test(tag)) &&
-    before.length <= 2 &&
-    before
+    parents.length <= 2 &&
+    parents
       .slice(-1)
       .every(
-        (namespace) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(namespace) || before.length === 1,
+        (namespace) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(namespace) || parents.length === 1,
       ) &&
-    before.every((host) => /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,349}$/.test(host));
-  return fits ? undefined : "is not the name of a model";
+    parents.every((host) => /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,349}$/.test(host));
+  return isValid ? undefined : "is not the name of a model";
 }
 
 /**
@@ -37,12 +37,13 @@ export function vllmModelProblem(text: string): string | undefined {
   if (/^[.~]?\//.test(text) || /^[a-z0-9]+:\/\//.test(text)) return undefined;
   const [repository = ""] = text.split(":");
   const parts = repository.split("/");
-  const file = parts.length > 2 && /\.gguf$/i.test(repository);
-  if (parts.length > 2 && !file) return "has more parts than the name of a Hugging Face repository";
-  const id = file ? parts.slice(0, 2).join("/") : repository;
-  const fits =
+  const isFile = parts.length > 2 && /\.gguf$/i.test(repository);
+  if (parts.length > 2 && !isFile)
+    return "has more parts than the name of a Hugging Face repository";
+  const id = isFile ? parts.slice(0, 2).join("/") : repository;
+  const isValid =
     id.length <= 96 &&
     !/--|\.\.|\.git$/.test(id) &&
     parts.every((part) => /^[A-Za-z0-9_](?:[-A-Za-z0-9_.]*[A-Za-z0-9_])?$/.test(part));
-  return fits ? undefined : "is not the name of a Hugging Face repository";
+  return isValid ? undefined : "is not the name of a Hugging Face repository";
 }

@@ -9,11 +9,11 @@
  */
 export const printable = (text: string): string =>
   text
-    .replace(acted, (character) => writtenOut(character))
+    .replace(acted, (character) => escapeOf(character))
     .split("\n")
     .map(withoutCommand)
     .join("\n")
-    .replace(/##(?=[a-z]{0,20}\[)/gi, `#${writtenOut("#")}`);
+    .replace(/##(?=[a-z]{0,20}\[)/gi, `#${escapeOf("#")}`);
 
 /** `printable` on one line, for a line that contains external text: an end of line in a name is escaped too. */
 export const inLine = (text: string): string => printable(text.replaceAll("\n", "\\n"));
@@ -24,10 +24,10 @@ const acted =
 
 /** A command may come after blanks, which GitHub's runner ignores. */
 function withoutCommand(line: string): string {
-  const said = line.trimStart();
-  if (!said.startsWith("::")) return line;
-  return `${line.slice(0, line.length - said.length)}${writtenOut(":")}${said.slice(1)}`;
+  const command = line.trimStart();
+  if (!command.startsWith("::")) return line;
+  return `${line.slice(0, line.length - command.length)}${escapeOf(":")}${command.slice(1)}`;
 }
 
-const writtenOut = (character: string): string =>
+const escapeOf = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

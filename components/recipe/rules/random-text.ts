@@ -12,8 +12,8 @@ function kindOf(character: string): string {
  */
 function changesOf(text: string): number {
   let changes = 0;
-  for (let at = 1; at < text.length; at++)
-    if (kindOf(text[at]!) !== kindOf(text[at - 1]!)) changes += 1;
+  for (let index = 1; index < text.length; index++)
+    if (kindOf(text[index]!) !== kindOf(text[index - 1]!)) changes += 1;
   return changes / (text.length - 1);
 }
 
@@ -25,11 +25,11 @@ export function isRandom(text: string, shortest: number): boolean {
   const [longest = ""] = text
     .replace(/(?<!=)=+$/, "")
     .split("/")
-    .sort((one, other) => other.length - one.length);
-  const looked = longest.slice(0, 512);
-  if (looked.length < shortest || isHexadecimal(looked) || !/^[A-Za-z0-9+_-]*$/.test(looked))
+    .sort((a, b) => b.length - a.length);
+  const sample = longest.slice(0, 512);
+  if (sample.length < shortest || isHexadecimal(sample) || !/^[A-Za-z0-9+_-]*$/.test(sample))
     return false;
   return (
-    /\d/.test(looked) && /[A-Z]/.test(looked) && /[a-z]/.test(looked) && changesOf(looked) >= 0.4
+    /\d/.test(sample) && /[A-Z]/.test(sample) && /[a-z]/.test(sample) && changesOf(sample) >= 0.4
   );
 }

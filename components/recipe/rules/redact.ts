@@ -15,13 +15,13 @@ const REDACTED = "[redacted]";
  * Replaces the credentials in a text for a log, an error or a file. Its time grows only linearly with the text's
  * length, because the text may come from machines and pods of others.
  *
- * @param known values that are certainly secret; every occurrence is replaced.
+ * @param secrets values that are certainly secret; every occurrence is replaced.
  */
-export function redact(text: string, known: readonly string[] = []): string {
-  const cleaned = known
+export function redact(text: string, secrets: readonly string[] = []): string {
+  const cleaned = secrets
     .filter((value) => value.length >= 8)
-    .reduce((rest, value) => rest.split(value).join(REDACTED), text);
-  return withoutNamed(
+    .reduce((partlyCleaned, value) => partlyCleaned.split(value).join(REDACTED), text);
+  return withoutNamedSecrets(
     withoutBlocks(withoutMarked(withoutUrlPasswords(withoutPem(cleaned)), REDACTED)),
   );
 }
@@ -32,27 +32,27 @@ const goesOnWithPem =
 
 /** Replaces every PEM block, even one without an end. */
 function withoutPem(text: string): string {
-  const kept: string[] = [];
-  let at = 0;
+  const parts: string[] = [];
+  let position = 0;
   let end = -1;
   for (
     let begin = text.indexOf("-----BEGIN ");
     begin >= 0;
-    begin = text.indexOf("-----BEGIN ", at)
+    begin = text.indexOf("-----BEGIN ", position)
   ) {
-    kept.push(text.slice(at, begin), REDACTED);
+    parts.push(text.slice(position, begin), REDACTED);
     if (end < begin) end = positionOf("-----END ", text, begin);
     const isWhole = end < positionOf("-----BEGIN ", text, begin + 1);
-    at = isWhole ? endOfMark(text, end) : endOfCutPem(text, begin);
+    position = isWhole ? endOfMark(text, end) : endOfCutPem(text, begin);
   }
-  kept.push(text.slice(at));
-  return kept.join("");
+  parts.push(text.slice(position));
+  return parts.join("");
 }
 
 /** Infinity if there is none, so that it is not searched again. */
-function positionOf(mark: string, text: string, from: number): number {
-  const at = text.indexOf(mark, from);
-  return at < 0 ? Infinity : at;
+function positionOf(mark: string, text: string, start: number): number {
+  const position = text.indexOf(mark, start);
+  return position < 0 ? Infinity : position;
 }
 
 /** Behind `-----END PRIVATE KEY-----`. */
@@ -71,22 +71,26 @@ function endOfCutPem(text: string, begin: number): number {
   return end;
 }
 
-function lineEnd(text: string, from: number): number {
-  const end = text.indexOf("\n", from);
+function lineEnd(text: string, start: number): number {
+  const end = text.indexOf("\n", start);
   return end < 0 ? text.length : end;
 }
 
 function withoutUrlPasswords(text: string): string {
-  const kept: string[] = [];
-  let at = 0;
-  for (let url = text.indexOf("://"); url >= 0; url = text.indexOf("://", Math.max(at, url + 3))) {
+  const parts: string[] = [];
+  let position = 0;
+  for (
+    let url = text.indexOf("://");
+    url >= 0;
+    url = text.indexOf("://", Math.max(position, url + 3))
+  ) {
     const password = passwordOfUrl(text, url);
-    if (password === undefined || password.start < at) continue;
-    kept.push(text.slice(at, password.start), REDACTED);
-    at = password.end;
+    if (password === undefined || password.start < position) continue;
+    parts.push(text.slice(position, password.start), REDACTED);
+    position = password.end;
   }
-  kept.push(text.slice(at));
-  return kept.join("");
+  parts.push(text.slice(position));
+  return parts.join("");
 }
 
 /** Replaces long base64, and the values of `Bearer` and `Basic`. */
@@ -236,9 +240,9 @@ const isPath = (value: string): boolean =>
   /^\.{0,2}\/[\w./-]*$/.test(value) && !isRandom(value, 16);
 
 /** Replaces the values after names of secrets. */
-function withoutNamed(text: string): string {
-  const kept: string[] = [];
-  let at = 0;
+function withoutNamedSecrets(text: string): string {
+  const parts: string[] = [];
+  let position = 0;
   let isOfSecretVariable = false;
   NAME.lastIndex = 0;
   for (let match = NAME.exec(text); match !== null; match = NAME.exec(text)) {
@@ -249,21 +253,21 @@ function withoutNamed(text: string): string {
     if (!isNamed && !isVariable && !mayNameSecret(word)) continue;
     const value = valueAt(text, match.index, end, isNamed && word.startsWith("-"));
     if (value === undefined) continue;
-    const said = text.slice(value.start, value.end);
-    isOfSecretVariable = isVariable && said.length < 128 && namesSecret(said);
-    if (isNamed ? value.isHeader || isSaid(word, said) : looksSecret(said)) {
-      kept.push(text.slice(at, value.start), REDACTED);
-      at = value.isQuoted || value.isHeader ? value.end : endOfBare(text, value);
-      NAME.lastIndex = at;
-    } else if (isNamed && /^[|>][-+\d]{0,3}\s*$/.test(said)) {
-      kept.push(text.slice(at, value.end));
-      at = blockEnd(text, match.index, value.end);
-      if (at > value.end) kept.push(`\n${REDACTED}`);
-      NAME.lastIndex = at;
+    const valueText = text.slice(value.start, value.end);
+    isOfSecretVariable = isVariable && valueText.length < 128 && namesSecret(valueText);
+    if (isNamed ? value.isHeader || isSecretValue(word, valueText) : looksSecret(valueText)) {
+      parts.push(text.slice(position, value.start), REDACTED);
+      position = value.isQuoted || value.isHeader ? value.end : endOfBare(text, value);
+      NAME.lastIndex = position;
+    } else if (isNamed && /^[|>][-+\d]{0,3}\s*$/.test(valueText)) {
+      parts.push(text.slice(position, value.end));
+      position = blockEnd(text, match.index, value.end);
+      if (position > value.end) parts.push(`\n${REDACTED}`);
+      NAME.lastIndex = position;
     }
   }
-  kept.push(text.slice(at));
-  return kept.join("");
+  parts.push(text.slice(position));
+  return parts.join("");
 }
 
 interface Value {
@@ -274,8 +278,8 @@ interface Value {
   isHeader: boolean;
 }
 
-const matchAt = (pattern: RegExp, text: string, at: number): string | undefined => {
-  pattern.lastIndex = at;
+const matchAt = (pattern: RegExp, text: string, start: number): string | undefined => {
+  pattern.lastIndex = start;
   return pattern.exec(text)?.[0];
 };
 
@@ -287,9 +291,9 @@ function valueAt(
   isFlag: boolean,
 ): Value | undefined {
   const assigned = matchAt(BETWEEN, text, nameEnd);
-  const between = assigned ?? (isFlag ? matchAt(AFTER_FLAG, text, nameEnd) : undefined);
-  if (between === undefined) return undefined;
-  const start = nameEnd + between.length;
+  const separator = assigned ?? (isFlag ? matchAt(AFTER_FLAG, text, nameEnd) : undefined);
+  if (separator === undefined) return undefined;
+  const start = nameEnd + separator.length;
   const quote = matchAt(QUOTE, text, start);
   if (quote !== undefined) {
     const inside = start + quote.length;
@@ -307,10 +311,10 @@ function valueAt(
     const line = text.slice(start, lineEnd(text, start));
     return { start, end: start + line.trimEnd().length, isQuoted: true, isHeader: false };
   }
-  const bare = matchAt(BARE, text, start) ?? "";
+  const bareValue = matchAt(BARE, text, start) ?? "";
   return {
     start,
-    end: start + bare.replace(/[,.)\]}]{1,8}$/, "").length,
+    end: start + bareValue.replace(/[,.)\]}]{1,8}$/, "").length,
     isQuoted: false,
     isHeader: false,
   };
@@ -327,15 +331,15 @@ function endOfBare(text: string, { start, end }: Value): number {
 }
 
 /** Whether only indentation and the dash of a list come before. */
-function isFirstOfLine(text: string, at: number): boolean {
-  const before = text.slice(Math.max(0, at - 80), at);
-  const line = before.slice(before.lastIndexOf("\n") + 1);
+function isFirstOfLine(text: string, position: number): boolean {
+  const textBefore = text.slice(Math.max(0, position - 80), position);
+  const line = textBefore.slice(textBefore.lastIndexOf("\n") + 1);
   return line.length < 80 && /^[ \t]{0,80}(?:- )?["']?$/.test(line);
 }
 
 /** Whether the value after the name of a secret is a secret. */
-function isSaid(name: string, said: string): boolean {
-  const value = said.trim();
+function isSecretValue(name: string, text: string): boolean {
+  const value = text.trim();
   if (elsewhere.test(value) || isPath(value)) return false;
   const [first = ""] = value.slice(0, 40).split(/[\s,.;:!]/, 1);
   if (prose.has(first.toLowerCase())) return false;
@@ -344,17 +348,17 @@ function isSaid(name: string, said: string): boolean {
 }
 
 /** The end of the lines below a name that have more indentation than the name. */
-function blockEnd(text: string, name: number, from: number): number {
-  const before = text.slice(Math.max(0, name - 200), name);
-  const line = before.slice(before.lastIndexOf("\n") + 1);
-  if (line.length >= 200) return from;
+function blockEnd(text: string, name: number, start: number): number {
+  const textBefore = text.slice(Math.max(0, name - 200), name);
+  const line = textBefore.slice(textBefore.lastIndexOf("\n") + 1);
+  if (line.length >= 200) return start;
   const indent = line.search(/[^ ]|$/);
-  let end = lineEnd(text, from);
-  let last = from;
+  let end = lineEnd(text, start);
+  let last = start;
   while (end < text.length) {
     const next = lineEnd(text, end + 1);
-    const below = text.slice(end + 1, next);
-    if (below.trim() !== "" && below.search(/[^ ]/) <= indent) break;
+    const nextText = text.slice(end + 1, next);
+    if (nextText.trim() !== "" && nextText.search(/[^ ]/) <= indent) break;
     end = next;
     last = next;
   }
@@ -388,10 +392,12 @@ export function withoutSecrets(data: unknown, name = ""): unknown {
 const HIDDEN = "(hidden)";
 
 /** Redacts an item of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */
-function ofList(item: unknown, before: unknown, list: string): unknown {
+function ofList(item: unknown, previousItem: unknown, list: string): unknown {
   if (typeof item === "string") {
     const isOfFlag =
-      typeof before === "string" && /^--?[\w.-]{1,128}$/.test(before) && namesSecret(before);
+      typeof previousItem === "string" &&
+      /^--?[\w.-]{1,128}$/.test(previousItem) &&
+      namesSecret(previousItem);
     return isOfFlag && !item.startsWith("--") ? HIDDEN : withoutSecrets(item, list);
   }
   const { name, value } = (item ?? {}) as { name?: unknown; value?: unknown };
@@ -404,6 +410,6 @@ function ofList(item: unknown, before: unknown, list: string): unknown {
 
 /** Whether a text is a secret because of its field's name. */
 function holdsSecret(name: string, text: string): boolean {
-  if (namesSecret(name)) return isSaid(name, text);
+  if (namesSecret(name)) return isSecretValue(name, text);
   return mayNameSecret(name) && looksSecret(text);
 }

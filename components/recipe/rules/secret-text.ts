@@ -9,11 +9,11 @@ interface Mark {
    */
   pattern: RegExp;
   /** Further condition for the text that the pattern finds. */
-  holds?: (found: string) => boolean;
+  isSecret?: (match: string) => boolean;
 }
 
-const mark = (kind: string, pattern: RegExp, holds?: (found: string) => boolean): Mark =>
-  holds === undefined ? { kind, pattern } : { kind, pattern, holds };
+const mark = (kind: string, pattern: RegExp, isSecret?: (match: string) => boolean): Mark =>
+  isSecret === undefined ? { kind, pattern } : { kind, pattern, isSecret };
 
 /**
  * Kinds of secrets with a known form. Most prefixes, and the forms of the keys of Azure and AWS, are those of the rules
@@ -91,15 +91,15 @@ const marks: Mark[] = [
  * Whether the part after `sk-` is a key: it has a digit, or is one long word. Names such as sk-learn-and-more have
  * neither.
  */
-function isKeyOfApi(found: string): boolean {
-  return /\d/.test(found) || /^sk-[A-Za-z0-9]{20}/.test(found);
+function isKeyOfApi(key: string): boolean {
+  return /\d/.test(key) || /^sk-[A-Za-z0-9]{20}/.test(key);
 }
 
 /**
  * Tokens of kubeadm's form are random (cluster-bootstrap, `[a-z0-9]{6}\.[a-z0-9]{16}`), and a file's name seldom is.
  */
-function isBootstrapToken(found: string): boolean {
-  const secret = found.slice(7);
+function isBootstrapToken(token: string): boolean {
+  const secret = token.slice(7);
   return /\d/.test(secret) && /[a-z]/.test(secret);
 }
 
@@ -194,9 +194,9 @@ export function namesSecret(name: string): boolean {
     words.pop();
   if (isContent && /(?:kube|talos|docker)config$/.test(words.join(""))) return true;
   const last = words.at(-1) ?? "";
-  const before = words.at(-2) ?? "";
-  if (last === "token" && ofModels.has(before)) return false;
-  if (last === "key") return ofKey.has(before) || /key$/.test(before);
+  const previousWord = words.at(-2) ?? "";
+  if (last === "token" && ofModels.has(previousWord)) return false;
+  if (last === "key") return ofKey.has(previousWord) || /key$/.test(previousWord);
   return whole.has(last) || always.test(last);
 }
 
@@ -232,12 +232,12 @@ export function isBasicAuth(text: string): boolean {
 }
 
 /** Replaces every secret with a known form in a text. */
-export function withoutMarked(text: string, by: string): string {
-  return marks.reduce((rest, { pattern, holds }) => {
-    return rest.replace(pattern, (found) => {
-      if (holds?.(found) === false) return found;
-      const parameter = /^[?&][\w-]{1,20}=/.exec(found)?.[0] ?? "";
-      return parameter + by;
+export function withoutMarked(text: string, replacement: string): string {
+  return marks.reduce((partlyRedacted, { pattern, isSecret }) => {
+    return partlyRedacted.replace(pattern, (match) => {
+      if (isSecret?.(match) === false) return match;
+      const parameter = /^[?&][\w-]{1,20}=/.exec(match)?.[0] ?? "";
+      return parameter + replacement;
     });
   }, text);
 }
@@ -245,22 +245,23 @@ export function withoutMarked(text: string, by: string): string {
 /**
  * Place of the password in a URL: between the first colon after `://` and the last `@` of the same word.
  *
- * @param from index of `://`.
+ * @param start index of `://`.
  */
 export function passwordOfUrl(
   text: string,
-  from: number,
+  start: number,
 ): { start: number; end: number } | undefined {
-  const rest = text.slice(from + 3, from + 1_024);
-  const word = /^[^\s"'`<>\\]*/.exec(rest)![0];
+  const following = text.slice(start + 3, start + 1_024);
+  const word = /^[^\s"'`<>\\]*/.exec(following)![0];
   const colon = word.indexOf(":");
   const slash = word.search(/[/?#]/);
   if (colon < 0 || (slash >= 0 && slash < colon)) return undefined;
   const authority = slash < 0 ? word : word.slice(0, slash);
   // A password may hold a slash, though it should not; after a port, an @ begins a digest.
   const isPort = slash >= 0 && /^\d{1,5}$/.test(word.slice(colon + 1, slash));
-  const at = authority.includes("@") || isPort ? authority.lastIndexOf("@") : word.lastIndexOf("@");
-  return at > colon + 1 ? { start: from + 3 + colon + 1, end: from + 3 + at } : undefined;
+  const atSign =
+    authority.includes("@") || isPort ? authority.lastIndexOf("@") : word.lastIndexOf("@");
+  return atSign > colon + 1 ? { start: start + 3 + colon + 1, end: start + 3 + atSign } : undefined;
 }
 
 /** Longest text that is searched: no token is longer. */
@@ -269,14 +270,18 @@ const looked = 100_000;
 /** Kind of the secret in a text; undefined if the text contains no secret with a known form. */
 export function secretIn(text: string): string | undefined {
   if (text.length < 12) return undefined;
-  const part = text.slice(0, looked);
-  const found = marks.find(({ pattern, holds }) => {
-    if (holds === undefined) return part.search(pattern) >= 0;
-    return [...part.matchAll(pattern)].some(([one]) => holds(one));
+  const sample = text.slice(0, looked);
+  const secretMark = marks.find(({ pattern, isSecret }) => {
+    if (isSecret === undefined) return sample.search(pattern) >= 0;
+    return [...sample.matchAll(pattern)].some(([match]) => isSecret(match));
   });
-  if (found !== undefined) return found.kind;
-  for (let at = part.indexOf("://"); at >= 0; at = part.indexOf("://", at + 3))
-    if (passwordOfUrl(part, at) !== undefined) return "a password in a URL";
+  if (secretMark !== undefined) return secretMark.kind;
+  for (
+    let position = sample.indexOf("://");
+    position >= 0;
+    position = sample.indexOf("://", position + 3)
+  )
+    if (passwordOfUrl(sample, position) !== undefined) return "a password in a URL";
   return undefined;
 }
 

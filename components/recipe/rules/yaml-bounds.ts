@@ -51,12 +51,12 @@ class TooMuch extends Error {}
 export const isBeyondBounds = (error: unknown): boolean => error instanceof TooMuch;
 
 /** Reason to refuse a text with too many entries, including those of its aliases. */
-export const tooManyEntries = (most: number): Error =>
-  new TooMuch(`it has more than ${most} entries, with its aliases written out`);
+export const tooManyEntries = (maxEntries: number): Error =>
+  new TooMuch(`it has more than ${maxEntries} entries, with its aliases written out`);
 
 /** Reason to refuse a text whose aliases stand for too many entries. */
-export const tooManyCharacters = (most: number): Error =>
-  new TooMuch(`it has more than ${most} characters, with its aliases written out`);
+export const tooManyCharacters = (maxCharacters: number): Error =>
+  new TooMuch(`it has more than ${maxCharacters} characters, with its aliases written out`);
 
 /** Documents of a text. */
 export interface Documents {

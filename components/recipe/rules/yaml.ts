@@ -45,8 +45,10 @@ const options = {
 
 /** Value of a text in YAML 1.2; undefined if it is invalid or beyond the bounds. */
 export function yamlIn(text: string): unknown {
-  const [document, ...others] = plainDocuments(text).documents;
-  return document === undefined || others.length > 0 ? undefined : valueOfDocument(document);
+  const [document, ...otherDocuments] = plainDocuments(text).documents;
+  return document === undefined || otherDocuments.length > 0
+    ? undefined
+    : valueOfDocument(document);
 }
 
 /**
@@ -80,10 +82,10 @@ export function boundedValues(text: string): unknown[] {
  */
 export function boundedYaml(text: string): unknown {
   const { documents } = read(boundedDocuments(text, { merge: true }, ofStacks, true), ofStacks);
-  const [document, ...others] = documents as [Document];
+  const [document, ...otherDocuments] = documents as [Document];
   const [error] = document.errors;
   if (error !== undefined) throw error;
-  if (others.length > 0) throw new Error("it has more than one document");
+  if (otherDocuments.length > 0) throw new Error("it has more than one document");
   return valueOfDocument(document);
 }
 
@@ -120,26 +122,27 @@ const entries = new WeakMap<Document, number>();
 /** The value of a document; undefined if `errors` contains the reason. */
 export const valueOfDocument = (document: Document): unknown => values.get(document);
 
-function read(all: Documents, bounds: Bounds): Documents {
-  let left: Bounds = bounds;
-  for (const document of all.documents) left = readValue(document, left, bounds, all.lineCounter);
-  return all;
+function read(parsed: Documents, bounds: Bounds): Documents {
+  let remaining: Bounds = bounds;
+  for (const document of parsed.documents)
+    remaining = readValue(document, remaining, bounds, parsed.lineCounter);
+  return parsed;
 }
 
 /**
  * Records the value of a document, or adds an error. An error is a duplicate key in a mapping, or an alias that names
  * no anchor, is in its own anchor, or multiplies the content.
  *
- * @param left remaining bounds for this document.
+ * @param remaining remaining bounds for this document.
  * @returns remaining bounds for the next documents.
  */
 function readValue(
   document: Document,
-  left: Bounds,
+  remaining: Bounds,
   bounds: Bounds,
   lineCounter: LineCounter,
 ): Bounds {
-  if (document.errors.length > 0) return left;
+  if (document.errors.length > 0) return remaining;
   const sizes = new Map<Node, Size>();
   const open = new Set<Node>();
   const anchors = new Map<string, Node>();
@@ -154,8 +157,8 @@ function readValue(
     }
     if (isNode(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
     if (!isMap(node) && !isSeq(node)) return { entries: 1, characters: lengthOf(node) };
-    const known = sizes.get(node);
-    if (known !== undefined) return known;
+    const knownSize = sizes.get(node);
+    if (knownSize !== undefined) return knownSize;
     if (isMap(node)) withoutRepeatedKeys(node, lineCounter);
     open.add(node);
     const total: Size = { entries: 1, characters: 0 };
@@ -171,21 +174,25 @@ function readValue(
     return total;
   };
   try {
-    const all = size(document.contents);
-    const { characters } = all;
-    const most = Math.max(bounds.entries, ofFleets.entries);
-    if (all.entries > most) throw tooManyEntries(most);
-    const counted = all.entries - entriesOfMachines(document.contents, size);
-    if (counted > left.entries) throw tooManyEntries(bounds.entries);
-    if (characters > left.characters) throw tooManyCharacters(bounds.characters);
+    const totalSize = size(document.contents);
+    const { characters } = totalSize;
+    const maxEntries = Math.max(bounds.entries, ofFleets.entries);
+    if (totalSize.entries > maxEntries) throw tooManyEntries(maxEntries);
+    const countedEntries = totalSize.entries - entriesOfMachines(document.contents, size);
+    if (countedEntries > remaining.entries) throw tooManyEntries(bounds.entries);
+    if (characters > remaining.characters) throw tooManyCharacters(bounds.characters);
     values.set(document, document.toJS({ maxAliasCount: -1 }));
-    entries.set(document, all.entries);
-    return { ...left, entries: left.entries - counted, characters: left.characters - characters };
+    entries.set(document, totalSize.entries);
+    return {
+      ...remaining,
+      entries: remaining.entries - countedEntries,
+      characters: remaining.characters - characters,
+    };
   } catch (error) {
     document.errors.push(
       Object.assign(error as Error, { pos: (error as { pos?: unknown }).pos ?? [0, 0] }) as never,
     );
-    return left;
+    return remaining;
   }
 }
 
@@ -207,16 +214,16 @@ const lengthOf = (node: unknown): number =>
 
 /** Throws the parser's error for a duplicate key. */
 function withoutRepeatedKeys({ items }: YAMLMap, lineCounter: LineCounter): void {
-  const seen = new Set<unknown>();
+  const keys = new Set<unknown>();
   for (const { key } of items) {
     if (!isScalar(key)) continue;
-    if (seen.has(key.value)) {
-      const at = key.range?.[0] ?? 0;
-      const { line, col } = lineCounter.linePos(at);
+    if (keys.has(key.value)) {
+      const offset = key.range?.[0] ?? 0;
+      const { line, col } = lineCounter.linePos(offset);
       throw Object.assign(new Error(`Map keys must be unique at line ${line}, column ${col}:`), {
-        pos: [at, at],
+        pos: [offset, offset],
       });
     }
-    seen.add(key.value);
+    keys.add(key.value);
   }
 }

@@ -3,12 +3,12 @@ import * as rules from "../rules";
 import type { FindingText, Rule } from "../rules";
 
 /** Adds a rule's finding, if there is one, as an issue that carries the finding's texts. */
-export function tell(
+export function addFinding(
   context: Pick<z.core.$RefinementCtx, "addIssue">,
-  fault: FindingText | undefined,
+  finding: FindingText | undefined,
   ...path: PropertyKey[]
 ): void {
-  if (fault) context.addIssue({ code: "custom", params: { ...fault }, path });
+  if (finding) context.addIssue({ code: "custom", params: { ...finding }, path });
 }
 
 /** Schema of a text with a rule. The issue carries the rule's texts, and the JSON schema its pattern. */
@@ -16,7 +16,7 @@ export const ruled = (rule: Rule): z.ZodString =>
   z
     .string()
     .superRefine((text, context) =>
-      tell(
+      addFinding(
         context,
         text.trim() === ""
           ? {
@@ -36,25 +36,27 @@ export const ruledMapping = (
 ): z.ZodRecord<z.ZodString, z.ZodString> =>
   z.record(z.string(), z.string()).superRefine((texts, context) => {
     for (const [key, text] of Object.entries(texts))
-      tell(context, keyRule(key) ?? valueRule(key)(text), key);
+      addFinding(context, keyRule(key) ?? valueRule(key)(text), key);
   });
 
 /** Schema of a whole number from 1 to a limit, with the reason for the limit. */
-const counted = (most: number, why: string): z.ZodNumber =>
+const counted = (maxCount: number, why: string): z.ZodNumber =>
   z
     .number()
     .int()
     .min(1)
     .superRefine((count, context) =>
-      tell(
+      addFinding(
         context,
-        count > most ? { problem: `is ${count}`, why, remedy: `write 1 to ${most}` } : undefined,
+        count > maxCount
+          ? { problem: `is ${count}`, why, remedy: `write 1 to ${maxCount}` }
+          : undefined,
       ),
     );
 
 /** Schema of a name, a version or an argument, at most as long as a kernel's command line. */
 export const text = ruled(
-  rules.ruleOf((said) => said.length <= 4096, {
+  rules.ruleOf((value) => value.length <= 4096, {
     problem: "is longer than 4096 characters",
     why: "no name, version or argument is that long",
     remedy: "write a shorter one",

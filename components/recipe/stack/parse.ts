@@ -41,12 +41,17 @@ export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding
 export function readSpec(raw: unknown): ReadStack {
   const { spec, findings, pruned } = readAs(specSchema, raw) as ReadData<StackSpec>;
   if (spec === undefined) return { findings, pruned, poolOf: new Map() };
-  const { spec: expanded, findings: more, filled, poolOf } = expandStack(spec);
+  const {
+    spec: expanded,
+    findings: expansionFindings,
+    filled: filledFields,
+    poolOf,
+  } = expandStack(spec);
   const isNew = ({ field }: Finding): boolean => !pruned.includes(field); // everything that was left out is reported
   return {
     spec: expanded,
-    findings: [...findings, ...more.filter(isNew)],
-    pruned: [...pruned, ...filled],
+    findings: [...findings, ...expansionFindings.filter(isNew)],
+    pruned: [...pruned, ...filledFields],
     poolOf,
     written: spec,
   };
@@ -55,7 +60,7 @@ export function readSpec(raw: unknown): ReadStack {
 /** Reads data by a schema, even with mistakes of shape. The keys of the result are sorted. */
 export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z.infer<S>> {
   const plain = readPlain(raw);
-  const pruned = plain.left.map(fieldOf);
+  const pruned = plain.leftOutPaths.map(fieldOf);
   const first = schema.safeParse(plain.value);
   if (first.success) return { spec: first.data, findings: plain.findings, pruned };
   // Everything that was left out above is reported.

@@ -1,10 +1,10 @@
 import { type FindingText, shown } from "../rules/finding";
-import { written } from "../shape";
+import { writePath } from "../shape";
 import type { Finding } from "../types";
 
 /** Deepest nesting, and most values: far beyond ten thousand machines. */
 const deepest = 64;
-const most = 1_000_000;
+const mostValues = 1_000_000;
 /** Longest key and longest text (Talos' own limit for a configuration is 4 MiB). */
 const longestKey = 320;
 const longestText = 1024 * 1024;
@@ -19,38 +19,38 @@ const longestText = 1024 * 1024;
 export function readPlain(raw: unknown): {
   value: unknown;
   findings: Finding[];
-  left: PropertyKey[][];
+  leftOutPaths: PropertyKey[][];
 } {
   const findings: Finding[] = [];
-  const left: PropertyKey[][] = [];
-  const above = new Set<object>();
+  const leftOutPaths: PropertyKey[][] = [];
+  const ancestors = new Set<object>();
   let count = 0;
 
-  const leaveOut = (path: PropertyKey[], fault: FindingText): undefined => {
+  const leaveOut = (path: PropertyKey[], finding: FindingText): undefined => {
     // One of several equal findings is enough.
-    if (findings.length < 100) findings.push({ check: "shape", field: fieldOf(path), ...fault });
-    left.push(path);
+    if (findings.length < 100) findings.push({ check: "shape", field: fieldOf(path), ...finding });
+    leftOutPaths.push(path);
     return undefined;
   };
   const read = (value: unknown, path: PropertyKey[]): unknown => {
-    if (++count > most)
-      return count === most + 1
+    if (++count > mostValues)
+      return count === mostValues + 1
         ? leaveOut(path, {
             problem: "has too many values",
             why: "no stack is that large",
             remedy: "remove repeated parts",
           })
         : undefined;
-    const fault = unreadable(value, path, above);
-    if (fault) return leaveOut(path, fault);
+    const finding = unreadable(value, path, ancestors);
+    if (finding) return leaveOut(path, finding);
     if (typeof value !== "object" || value === null) return value;
-    above.add(value);
+    ancestors.add(value);
     const copy = Array.isArray(value)
       ? Array.from(value, (item, index) => read(item, [...path, index])).filter(
           (item, index) => item !== undefined || value[index] === undefined,
         )
       : readMapping(value as Record<string, unknown>, path);
-    above.delete(value);
+    ancestors.delete(value);
     return copy;
   };
   const readMapping = (
@@ -59,13 +59,13 @@ export function readPlain(raw: unknown): {
   ): Record<string, unknown> => {
     const copy: Record<string, unknown> = {};
     for (const key of Object.keys(value).sort()) {
-      const here = [...path, key];
+      const keyPath = [...path, key];
       const tooLong = key.length > longestKey && {
         problem: `is longer than ${longestKey} characters`,
         why: "no name is that long",
         remedy: "write a shorter one",
       };
-      const fault =
+      const finding =
         key === "__proto__"
           ? {
               problem: "cannot be a key",
@@ -73,18 +73,18 @@ export function readPlain(raw: unknown): {
               remedy: "write another one",
             }
           : tooLong;
-      const child = fault ? leaveOut(here, fault) : read(value[key], here);
+      const child = finding ? leaveOut(keyPath, finding) : read(value[key], keyPath);
       if (child !== undefined) copy[key] = child;
     }
     return copy;
   };
-  return { value: read(raw, []), findings, left };
+  return { value: read(raw, []), findings, leftOutPaths };
 }
 
 function unreadable(
   value: unknown,
   path: PropertyKey[],
-  above: Set<object>,
+  ancestors: Set<object>,
 ): FindingText | undefined {
   if (typeof value === "string") return unreadableText(value);
   if (typeof value === "number" && !Number.isFinite(value))
@@ -110,7 +110,7 @@ function unreadable(
         "pass plain data, e.g. from the stack's configuration. Only fields of the type Input accept an Output",
     };
   }
-  if (above.has(value))
+  if (ancestors.has(value))
     return {
       problem: "contains itself",
       why: "the checks would never end",
@@ -142,12 +142,12 @@ function unreadableText(text: string): FindingText | undefined {
       why: "Talos and Kubernetes accept no text of that length",
       remedy: "write a shorter one",
     };
-  const odd =
+  const unreadablePart =
     controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "an unpaired surrogate" : undefined);
-  if (odd === undefined) return undefined;
-  const what = odd.length > 1 ? odd : "a control character";
+  if (unreadablePart === undefined) return undefined;
+  const description = unreadablePart.length > 1 ? unreadablePart : "a control character";
   return {
-    problem: `${shown(text)} contains ${what}`,
+    problem: `${shown(text)} contains ${description}`,
     why: "neither YAML nor Kubernetes accepts it",
     remedy: "leave it out",
   };
@@ -157,7 +157,7 @@ function unreadableText(text: string): FindingText | undefined {
 const shownPart = 100;
 
 /** Path in the notation of users, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole stack. */
-export const fieldOf = (path: PropertyKey[]): string => written(path, cut) || "stack";
+export const fieldOf = (path: PropertyKey[]): string => writePath(path, cut) || "stack";
 
 const cut = (part: string): string =>
   part.length > shownPart ? `${part.slice(0, shownPart)}…` : part;

@@ -7,7 +7,7 @@ import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from ".
  * (kubernetes.io/docs/setup/best-practices/ cluster-large). A line of a stack file may describe millions of machines,
  * and a plan needs a millisecond for each.
  */
-const most = 5_000;
+const mostMachines = 5_000;
 
 /**
  * Turns the pools into machines, and applies the defaults to every machine. Pure. Single machines come before those of
@@ -23,73 +23,74 @@ export function expandStack({
   ...cluster
 }: StackSpec) {
   const findings: Finding[] = [];
-  const filled: string[] = [];
+  const filledFields: string[] = [];
   const poolOf = new Map<string, string>();
-  const tell: Tell = (field, fault) => void findings.push({ check: "pools", field, ...fault });
-  const made: [string, MachineSpec][] = Object.entries(machines).map(
-    ([name, { address, uuid, ...own }]) => {
-      const said = merge(machineDefaults, own);
-      const missing = tellMissing(`machines.${name}`, said, findings);
-      filled.push(...missing.map((key) => `machines.${name}.${key}`));
-      return [name, complete(said, address, uuid)];
+  const addFinding: AddFinding = (field, finding) =>
+    void findings.push({ check: "pools", field, ...finding });
+  const machineEntries: [string, MachineSpec][] = Object.entries(machines).map(
+    ([name, { address, uuid, ...ownFields }]) => {
+      const mergedFields = merge(machineDefaults, ownFields);
+      const missing = reportMissing(`machines.${name}`, mergedFields, findings);
+      filledFields.push(...missing.map((key) => `machines.${name}.${key}`));
+      return [name, complete(mergedFields, address, uuid)];
     },
   );
-  const taken = new Map(Object.keys(machines).map((name) => [name, `machines.${name}`]));
-  for (const [pool, { names, addresses, first = 1, ...own }] of Object.entries(pools)) {
+  const ownerByName = new Map(Object.keys(machines).map((name) => [name, `machines.${name}`]));
+  for (const [pool, { names, addresses, first = 1, ...ownFields }] of Object.entries(pools)) {
     const field = `pools.${pool}`;
-    const said = merge(machineDefaults, own);
-    const missing = tellMissing(field, said, findings);
-    const all = addresses.flatMap((text, index) =>
-      addressesOf(text, `${field}.addresses[${index}]`, tell),
+    const mergedFields = merge(machineDefaults, ownFields);
+    const missing = reportMissing(field, mergedFields, findings);
+    const poolAddresses = addresses.flatMap((text, index) =>
+      addressesOf(text, `${field}.addresses[${index}]`, addFinding),
     );
-    if (all.length === 0 && addresses.length === 0)
-      tell(`${field}.addresses`, {
+    if (poolAddresses.length === 0 && addresses.length === 0)
+      addFinding(`${field}.addresses`, {
         problem: "is empty",
         why: "the pool has no machine",
         remedy: "name addresses, or leave the pool out",
       });
-    if (!namesAreMany(names) && all.length > 1) {
-      tell(`${field}.names`, {
+    if (!namesAreMany(names) && poolAddresses.length > 1) {
+      addFinding(`${field}.names`, {
         problem: `${shown(names)} must have exactly one run of \`#\``,
         why: "each machine's name is the pattern with the machine's number instead of the `#`",
         remedy: "write a pattern such as `gpu-###`",
       });
       continue;
     }
-    const room = Math.max(0, most - made.length);
-    if (all.length > room)
-      tell(`${field}.addresses`, {
-        problem: `adds ${all.length} machines to ${made.length} others, but a stack has at most ${most}`,
+    const freeCount = Math.max(0, mostMachines - machineEntries.length);
+    if (poolAddresses.length > freeCount)
+      addFinding(`${field}.addresses`, {
+        problem: `adds ${poolAddresses.length} machines to ${machineEntries.length} others, but a stack has at most ${mostMachines}`,
         why: "Kubernetes supports no larger clusters",
         remedy: "name fewer addresses, or use several clusters",
       });
-    for (const [index, address] of all.slice(0, room).entries()) {
+    for (const [index, address] of poolAddresses.slice(0, freeCount).entries()) {
       const name = nameOf(names, first + index);
-      const other = taken.get(name);
-      if (other !== undefined)
-        tell(`${field}.names`, {
-          problem: `would name a machine ${name}, as ${other} does`,
+      const otherOwner = ownerByName.get(name);
+      if (otherOwner !== undefined)
+        addFinding(`${field}.names`, {
+          problem: `would name a machine ${name}, as ${otherOwner} does`,
           why: "Kubernetes knows a node by its name, so two machines cannot share one",
           remedy: "choose another pattern, or another `first`",
         });
       else {
-        taken.set(name, `${field} (${name})`);
+        ownerByName.set(name, `${field} (${name})`);
         poolOf.set(name, pool);
-        filled.push(...missing.map((key) => `machines.${name}.${key}`));
-        made.push([name, complete(said, address)]);
+        filledFields.push(...missing.map((key) => `machines.${name}.${key}`));
+        machineEntries.push([name, complete(mergedFields, address)]);
       }
     }
   }
-  if (made.length === 0 && findings.length > 0) filled.push("machines"); // A finding reports the reason.
-  const spec: ClusterSpec = { ...cluster, machines: Object.fromEntries(made) };
-  return { spec, findings, filled, poolOf };
+  if (machineEntries.length === 0 && findings.length > 0) filledFields.push("machines"); // A finding reports the reason.
+  const spec: ClusterSpec = { ...cluster, machines: Object.fromEntries(machineEntries) };
+  return { spec, findings, filled: filledFields, poolOf };
 }
 
 const needed = ["role", "configuration"] as const;
 
 /** Required fields that neither the machines nor the stack sets. */
-function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding[]): string[] {
-  const missing = needed.filter((key) => said[key] === undefined);
+function reportMissing(field: string, fields: MachineDefaultsSpec, findings: Finding[]): string[] {
+  const missing = needed.filter((key) => fields[key] === undefined);
   for (const key of missing)
     findings.push({
       check: "shape",
@@ -102,9 +103,9 @@ function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding
 }
 
 /** A machine; without a role or owner, with defaults that let the checks look at the rest. */
-function complete(said: MachineDefaultsSpec, address: string, uuid?: string): MachineSpec {
-  const { role = "worker", configuration = "adopted" } = said;
-  return { ...said, address, role, configuration, ...(uuid === undefined ? {} : { uuid }) };
+function complete(fields: MachineDefaultsSpec, address: string, uuid?: string): MachineSpec {
+  const { role = "worker", configuration = "adopted" } = fields;
+  return { ...fields, address, role, configuration, ...(uuid === undefined ? {} : { uuid }) };
 }
 
 /** Fields whose mappings are merged key by key. */
@@ -119,14 +120,14 @@ function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): Machi
   return { ...further, ...nearer, ...Object.fromEntries(together) };
 }
 
-type Tell = (field: string, fault: FindingText) => void;
+type AddFinding = (field: string, finding: FindingText) => void;
 
 /** The addresses of an entry; empty if it is an invalid range. */
-function addressesOf(text: string, field: string, tell: Tell): string[] {
-  const range = addressRange(text, most);
+function addressesOf(text: string, field: string, addFinding: AddFinding): string[] {
+  const range = addressRange(text, mostMachines);
   if (range === undefined) return [text];
   if (Array.isArray(range)) return range;
-  tell(field, {
+  addFinding(field, {
     problem: `${shown(text)} ${range.flaw}`,
     why: range.why,
     remedy: "write the first and the last address, e.g. `10.1.0.1-10.1.0.200`",
@@ -145,73 +146,76 @@ const nameOf = (names: string, number: number): string =>
  *
  * @param written the stack before its pools were applied, without parts of a wrong shape.
  */
-export function toldOnce(
+export function combineAlike(
   findings: Finding[],
   { machineDefaults = {}, machines = {}, pools = {} }: StackSpec,
   poolOf: Map<string, string>,
 ): Finding[] {
   const names = new Set([...Object.keys(machines), ...poolOf.keys()]);
-  const alike = new Map<string, { others: number; told: (others: number) => Finding }>();
+  const groups = new Map<
+    string,
+    { otherCount: number; combined: (otherCount: number) => Finding }
+  >();
   for (const finding of findings) {
     const { field } = finding;
     const machine = machineOf(field, names) ?? "";
     const pool = poolOf.get(machine);
-    const below = field.slice(`machines.${machine}.`.length);
-    const ofAll =
+    const subField = field.slice(`machines.${machine}.`.length);
+    const isFromDefaults =
       machine !== "" &&
-      fromDefaults(below, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
+      fromDefaults(subField, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
     // A machine's name, such as `gpu`, may also be a word of the message. So the names are removed from all messages
     // before a comparison.
-    const nameless = (word: string): string => (names.has(word) ? "#" : word);
+    const withoutNames = (word: string): string => (names.has(word) ? "#" : word);
     const { check, problem, why, remedy } = finding;
-    const nameOfAll = ofAll || pool;
+    const group = isFromDefaults || pool;
     const key =
-      nameOfAll === undefined
-        ? `alone ${alike.size}`
+      group === undefined
+        ? `alone ${groups.size}`
         : JSON.stringify([
-            nameOfAll,
+            group,
             ...[check, field, problem, why, remedy].map((part) =>
               part
                 .replaceAll(`machines.${machine}.`, "#.")
-                .replace(/(?<![\w-])[\w-]+(?:\.[\w-]+)+/g, nameless)
-                .replace(/[\w-]+/g, nameless),
+                .replace(/(?<![\w-])[\w-]+(?:\.[\w-]+)+/g, withoutNames)
+                .replace(/[\w-]+/g, withoutNames),
             ),
           ]);
     // `machines` has no entry for a machine of a pool, so the findings name the pool.
-    const where = ofAll
+    const commonField = isFromDefaults
       ? "machineDefaults"
-      : pool === undefined || below === "address"
+      : pool === undefined || subField === "address"
         ? undefined
         : `pools.${pool}`;
-    const told = (others: number): Finding => {
-      if (where === undefined)
+    const combined = (otherCount: number): Finding => {
+      if (commonField === undefined)
         return pool === undefined ? finding : { ...finding, field: `${field} (pool ${pool})` };
-      const remedy = finding.remedy.replaceAll(`machines.${machine}.`, `${where}.`);
-      const rest = others === 0 ? "" : ` and ${others} more`;
-      const place = below === "" ? where : `${where}.${below}`;
-      return { ...finding, remedy, field: `${place} (${machine}${rest})` };
+      const remedy = finding.remedy.replaceAll(`machines.${machine}.`, `${commonField}.`);
+      const othersText = otherCount === 0 ? "" : ` and ${otherCount} more`;
+      const fieldOfGroup = subField === "" ? commonField : `${commonField}.${subField}`;
+      return { ...finding, remedy, field: `${fieldOfGroup} (${machine}${othersText})` };
     };
-    const first = alike.get(key);
-    if (first) first.others++;
-    else alike.set(key, { others: 0, told });
+    const existing = groups.get(key);
+    if (existing) existing.otherCount++;
+    else groups.set(key, { otherCount: 0, combined });
   }
-  return [...alike.values()].map(({ others, told }) => told(others));
+  return [...groups.values()].map(({ otherCount, combined }) => combined(otherCount));
 }
 
 /** Whether the value of a machine's field comes from the defaults. */
 function fromDefaults(
   field: string,
   defaults: MachineDefaultsSpec,
-  own: MachineDefaultsSpec,
+  ownFields: MachineDefaultsSpec,
 ): boolean {
-  const [first = "", below = ""] = field.split(/[.[]/);
+  const [first = "", subKey = ""] = field.split(/[.[]/);
   const key = first as keyof MachineDefaultsSpec;
   if (defaults[key] === undefined) return false;
-  if (own[key] === undefined) return true;
+  if (ownFields[key] === undefined) return true;
   const isMerged = (merged as readonly string[]).includes(key);
-  const at = (value: unknown): boolean =>
-    typeof value === "object" && value !== null && Object.hasOwn(value, below);
-  return isMerged && at(defaults[key]) && !at(own[key]);
+  const hasSubKey = (value: unknown): boolean =>
+    typeof value === "object" && value !== null && Object.hasOwn(value, subKey);
+  return isMerged && hasSubKey(defaults[key]) && !hasSubKey(ownFields[key]);
 }
 
 /** The machine of a finding's field, of these names. */

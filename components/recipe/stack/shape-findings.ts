@@ -7,33 +7,33 @@ import { childAt, fieldOf } from "./plain-data";
 /** Finding for an issue of the parser. `schema` is the schema of `raw`. */
 export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): Finding[] {
   if (issue.code === "unrecognized_keys") {
-    const known = keysAt(schema, issue.path);
+    const knownKeys = keysAt(schema, issue.path);
     return issue.keys.map((key) => ({
       check: "shape",
       field: fieldOf([...issue.path, key]),
       problem: "is not a known field",
       why: "the package would ignore it",
-      remedy: didYouMean(key, known).trim() || `known fields: ${known.join(", ")}`,
+      remedy: didYouMean(key, knownKeys).trim() || `known fields: ${knownKeys.join(", ")}`,
     }));
   }
   const value = issue.path.reduce<any>(childAt, raw);
-  return [{ check: "shape", field: fieldOf(issue.path), ...faultIn(issue, value) }];
+  return [{ check: "shape", field: fieldOf(issue.path), ...findingTextOf(issue, value) }];
 }
 
-function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
+function findingTextOf(issue: z.core.$ZodIssue, value: any): FindingText {
   switch (issue.code) {
     case "invalid_type": {
-      const wanted = described(issue.expected);
+      const wantedType = described(issue.expected);
       if (value === undefined)
         return {
           problem: "is missing",
           why: "the plan needs it",
-          remedy: `add it (${wanted})`,
+          remedy: `add it (${wantedType})`,
         };
       const isUnquoted = issue.expected === "string" && typeof value !== "object";
-      const remedy = isUnquoted ? `quote it: ${shown(anyText(value))}` : `write ${wanted}`;
+      const remedy = isUnquoted ? `quote it: ${shown(anyText(value))}` : `write ${wantedType}`;
       return {
-        problem: `is ${described(kindOf(value))} but must be ${wanted}`,
+        problem: `is ${described(kindOf(value))} but must be ${wantedType}`,
         why: "YAML reads another type than the field needs",
         remedy,
       };
@@ -42,26 +42,26 @@ function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
       const kinds = issue.errors
         .flat()
         .flatMap((inner) => ("expected" in inner ? [inner.expected] : []));
-      const wanted = [...new Set(kinds)].map(described).join(" or ");
+      const wantedTypes = [...new Set(kinds)].map(described).join(" or ");
       return {
-        problem: `is ${described(kindOf(value))} but must be ${wanted}`,
+        problem: `is ${described(kindOf(value))} but must be ${wantedTypes}`,
         why: "YAML reads another type than the field needs",
-        remedy: `write ${wanted}`,
+        remedy: `write ${wantedTypes}`,
       };
     }
     case "invalid_value": {
-      const words = issue.values.map(String);
+      const allowed = issue.values.map(String);
       if (value === undefined)
         return {
           problem: "is missing",
           why: "the plan needs it",
-          remedy: `add it: one of ${words.join(", ")}`,
+          remedy: `add it: one of ${allowed.join(", ")}`,
         };
-      const said = anyText(value);
+      const text = anyText(value);
       return {
-        problem: `${shown(said)} is not one of ${words.join(", ")}`,
+        problem: `${shown(text)} is not one of ${allowed.join(", ")}`,
         why: "the field accepts no other value",
-        remedy: `${didYouMean(said, words)}write one of them`,
+        remedy: `${didYouMean(text, allowed)}write one of them`,
       };
     }
     case "too_small": {

@@ -151,7 +151,7 @@ const timeouts = z.strictObject({
 
 /** Name of a Talos version, with its `v`. */
 const releaseName = ruled(
-  rules.ruleOf((said) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(said), {
+  rules.ruleOf((version) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(version), {
     problem: "is not a Talos version",
     why: "the facts would belong to no release, and have no effect",
     remedy: "write a version such as `v1.13.10`",
@@ -197,7 +197,7 @@ const aroundMachines = {
 } satisfies Record<keyof AroundMachinesSpec, z.ZodType>;
 /** Names of the fields around the machines. */
 export const fieldsAroundMachines = Object.keys(aroundMachines);
-const { talosVersion, ...others } = aroundMachines;
+const { talosVersion, ...otherFields } = aroundMachines;
 
 /** Shape of a stack: names, types and notations. The checks cover the meaning of values. */
 export const specSchema = z.strictObject({
@@ -205,7 +205,7 @@ export const specSchema = z.strictObject({
   machines: z.record(z.string(), machine).optional(),
   machineDefaults: machineDefaults.optional(),
   pools: z.record(z.string(), pool).optional(),
-  ...others,
+  ...otherFields,
   otherReleaseFacts: z.array(releaseFacts).optional(),
   bootstrap: z.boolean().optional(),
   patches: z.array(z.string()).optional(),

@@ -5,7 +5,7 @@ import { cardsOf } from "../../../cli/discover/cards";
 import { labelManagers } from "../../../cli/discover/labels";
 import { releasesOf } from "../../../cli/discover/releases";
 import type { PciDevice } from "../../../components/clients/talos/pci-device";
-import type { Seen, SeenMachine } from "../../../cli/discover/seen";
+import type { SeenCluster, SeenMachine } from "../../../cli/discover/seen";
 import { lookAtContainerd } from "../../../cli/discover/containerd";
 import { renderDiscovered, stackOf } from "../../../cli/discover/stack-of";
 import { schematicOf } from "../../../components/recipe";
@@ -28,7 +28,7 @@ type Partly<Value> = Value extends object
 interface Discovery {
   name: string;
   /** Default of machines: the usual one alone. Default of releases: none. */
-  observed: { machines?: MachineRow[]; releases?: Seen["releases"] };
+  observed: { machines?: MachineRow[]; releases?: SeenCluster["releases"] };
   /** Fields of the stack. */
   stack?: Partly<ReturnType<typeof stackOf>["spec"]>;
   /** The machine gpu-1 of the stack, with all of its fields. */

@@ -1,7 +1,7 @@
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
 import {
   firstContainers,
-  hearLastWords,
+  readLastLogs,
   idlePlugins,
   silentContainers,
 } from "../../../cli/doctor/observe/last-words";
@@ -94,7 +94,7 @@ test("the doctor reports the last log lines of failed containers, except of thos
     path.includes("/failed/")
       ? Promise.reject(new Error("HTTP 404"))
       : Promise.resolve(`${path}\n`);
-  const { heard, unread } = await hearLastWords(pods(), [], { text });
+  const { logs: heard, unread } = await readLastLogs(pods(), [], { text });
   expect(unread).toEqual([]);
   expect(Object.fromEntries(heard)).toEqual({
     "gpu/crashed/main":

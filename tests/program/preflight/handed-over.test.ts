@@ -4,7 +4,10 @@ import type { PreflightTask, Remembered } from "../../../components/program/pref
 
 type Place = NonNullable<Remembered["place"]>;
 
-const placeOf = (owner: Place["owner"], address: string): Place => ({ owner, at: address });
+const placeOf = (owner: Place["owner"], address: string): Place => ({
+  owner,
+  addressOrUuid: address,
+});
 
 /** Fields and problems of the findings of an update, by the machines before and after it. */
 function findingsOfUpdate(
@@ -21,10 +24,14 @@ function findingsOfUpdate(
   const task = {
     machines: plannedMachines
       .filter(({ owner }) => owner !== "omni")
-      .map(({ machine, owner, at: address }) => ({ machine, configuration: owner, address })),
+      .map(({ machine, owner, addressOrUuid: address }) => ({
+        machine,
+        configuration: owner,
+        address,
+      })),
     omni: plannedMachines
       .filter(({ owner }) => owner === "omni")
-      .map(({ machine, at: uuid }) => ({ machine, uuid })),
+      .map(({ machine, addressOrUuid: uuid }) => ({ machine, uuid })),
   } as unknown as Pick<PreflightTask, "machines" | "omni">;
   return takenAway(task, Object.fromEntries(rememberedMachines)).map(
     ({ field, problem }) => `${field}: ${problem}`,

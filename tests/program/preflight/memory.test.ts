@@ -37,7 +37,7 @@ test("the preflight's answer has a machine's last ten schematics, the newest fir
   expect(rememberedMachines[machineName(0)]).toEqual({
     wanted: "11ffffffffffffff",
     brought: Array.from({ length: 10 }, (_, index) => schematicId(11 - index)),
-    place: { owner: "adopted", at: "192.168.100.0" },
+    place: { owner: "adopted", addressOrUuid: "192.168.100.0" },
   });
 });
 

@@ -1,4 +1,4 @@
-import { KubernetesApi, type Asking } from "../../../components/clients/kubernetes/api";
+import { KubernetesApi, type RequestOptions } from "../../../components/clients/kubernetes/api";
 import type { Answer } from "../../../components/clients/kubernetes/error";
 import { KubernetesCluster } from "../../../components/program/cluster/cluster";
 
@@ -53,7 +53,7 @@ export class ApiInMemory {
     return api;
   }
 
-  private answer(path: string, { method = "GET", body }: Asking): Answer {
+  private answer(path: string, { method = "GET", body }: RequestOptions): Answer {
     const [status, answerBody] =
       method === "GET" ? this.get(path) : this.write(method, path, body as Stored);
     return { status, headers: {}, body: JSON.stringify(answerBody) };

@@ -1,4 +1,4 @@
-import { foretold } from "../../../components/machine/foretell";
+import { predictUpdate } from "../../../components/machine/foretell";
 import {
   type ClusterSpec,
   findingsOf,
@@ -74,8 +74,13 @@ describe("the preview of a new talosVersion", () => {
   ): string | undefined => {
     const runningRelease = { talosVersion: previousStack.talosVersion };
     const setsContract = newStack.machines["gpu"]!.versionContract !== undefined;
-    return foretold("gpu", stateOf(previousStack), runningRelease, stateOf(newStack), setsContract)
-      .refused;
+    return predictUpdate(
+      "gpu",
+      stateOf(previousStack),
+      runningRelease,
+      stateOf(newStack),
+      setsContract,
+    ).refused;
   };
   const previousStack = stackOfOwnedMachine("v1.12.6");
 

@@ -31,16 +31,16 @@ interface ChartFile {
 
 const releasesOf = ({ chart, subcharts, releases }: ChartFile): ChartValues[] => {
   let paths: Record<string, string | null> = {};
-  return releases.map(({ version, paths: changed }) => {
-    paths = { ...paths, ...changed };
-    const known = Object.entries(paths).filter(
+  return releases.map(({ version, paths: changedPaths }) => {
+    paths = { ...paths, ...changedPaths };
+    const presentPaths = Object.entries(paths).filter(
       (entry): entry is [string, string] => entry[1] !== null,
     );
     return {
       chart,
       version,
       subcharts,
-      paths: Object.fromEntries(known.sort(([a], [b]) => (a < b ? -1 : 1))),
+      paths: Object.fromEntries(presentPaths.sort(([a], [b]) => (a < b ? -1 : 1))),
     };
   });
 };

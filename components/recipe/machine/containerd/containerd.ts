@@ -91,8 +91,8 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
 function isDeep(table: TomlTable): boolean {
   let level: unknown[] = [table];
   for (let depth = 0; depth <= deepest; depth++)
-    level = level.flatMap((one) =>
-      typeof one === "object" && one !== null ? Object.values(one) : [],
+    level = level.flatMap((item) =>
+      typeof item === "object" && item !== null ? Object.values(item) : [],
     );
   return level.length > 0;
 }
@@ -105,18 +105,18 @@ export const isTable = (value: unknown): value is TomlTable =>
  * Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the
  * later one.
  */
-function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]): void {
-  for (const [key, value] of Object.entries(from)) {
-    const here = path === "" ? key : `${path}.${key}`;
-    const old = into[key];
-    if (old === undefined) into[key] = value;
-    else if (isTable(old) && isTable(value)) merge(old, value, here, clashes);
-    else if (Array.isArray(old) && Array.isArray(value)) {
-      const there = new Set(old);
-      into[key] = [...old, ...value.filter((item) => !there.has(item))];
+function merge(target: TomlTable, source: TomlTable, path: string, clashes: string[]): void {
+  for (const [key, value] of Object.entries(source)) {
+    const keyPath = path === "" ? key : `${path}.${key}`;
+    const current = target[key];
+    if (current === undefined) target[key] = value;
+    else if (isTable(current) && isTable(value)) merge(current, value, keyPath, clashes);
+    else if (Array.isArray(current) && Array.isArray(value)) {
+      const existing = new Set(current);
+      target[key] = [...current, ...value.filter((item) => !existing.has(item))];
     } else {
-      if (old !== value) clashes.push(here);
-      into[key] = value;
+      if (current !== value) clashes.push(keyPath);
+      target[key] = value;
     }
   }
 }

@@ -32,29 +32,29 @@ export const customizationsIn = (merged: string): { name: string; sha256: string
 /**
  * Reason why a part of containerd's configuration has no effect.
  *
- * @param there content of `containerdEvidence` on the machine; undefined if the file is missing.
+ * @param content content of `containerdEvidence` on the machine; undefined if the file is missing.
  * @returns undefined if the part is in effect.
  */
 export function containerdProblem(
   talosVersion: string,
   part: string,
-  there: string | undefined,
+  content: string | undefined,
 ): string | undefined {
   const evidence = containerdEvidence(talosVersion);
   if (evidence === customizationPath)
-    return there?.trim() === part.trim() ? undefined : `${evidence} is not as configured`;
-  if (there === undefined) return `${evidence} is missing`;
-  const lacks = missingKeys(there, part);
-  if (lacks.length === 0) return undefined;
-  const later = customizationsIn(there)
+    return content?.trim() === part.trim() ? undefined : `${evidence} is not as configured`;
+  if (content === undefined) return `${evidence} is missing`;
+  const missing = missingKeys(content, part);
+  if (missing.length === 0) return undefined;
+  const laterCustomizations = customizationsIn(content)
     .map(({ name }) => name)
     .filter((name) => name > legacyCustomization);
-  const rivals = later.map((name) => `CRICustomizationConfig ${name}`).join(", ");
+  const rivalNames = laterCustomizations.map((name) => `CRICustomizationConfig ${name}`).join(", ");
   const why =
-    later.length === 0
+    laterCustomizations.length === 0
       ? ""
-      : `. ${rivals} may override these keys, because Talos merges the parts in the order of their names`;
-  return `${evidence} lacks ${lacks.join(", ")}${why}`;
+      : `. ${rivalNames} may override these keys, because Talos merges the parts in the order of their names`;
+  return `${evidence} lacks ${missing.join(", ")}${why}`;
 }
 
 /**
@@ -65,20 +65,20 @@ export function missingKeys(configuration: string, part: string): string[] {
   return missingIn(parseToml(configuration).table ?? {}, parseToml(part).table ?? {}, "");
 }
 
-function missingIn(actual: TomlValue | undefined, planned: TomlValue, at: string): string[] {
+function missingIn(actual: TomlValue | undefined, planned: TomlValue, path: string): string[] {
   if (isTable(planned)) {
     return Object.entries(planned).flatMap(([key, value]) => {
       const name = /^[\w-]+$/.test(key) ? key : `"${key}"`;
       return missingIn(
         isTable(actual) ? actual[key] : undefined,
         value,
-        at === "" ? name : `${at}.${name}`,
+        path === "" ? name : `${path}.${name}`,
       );
     });
   }
-  const there = new Set(Array.isArray(actual) ? actual : []);
-  const has = Array.isArray(planned)
-    ? Array.isArray(actual) && planned.every((item) => there.has(item))
+  const actualItems = new Set(Array.isArray(actual) ? actual : []);
+  const isPresent = Array.isArray(planned)
+    ? Array.isArray(actual) && planned.every((item) => actualItems.has(item))
     : actual === planned;
-  return has ? [] : [at];
+  return isPresent ? [] : [path];
 }

@@ -7,7 +7,7 @@ import {
 } from "../../facts/containerd-schema";
 import { closest, type FindingText } from "../../rules";
 import { asText, flat, isMapping, valueAt } from "../../mapping";
-import { remedyFor, shapeFindings, type ShapeFinding, written } from "../../shape";
+import { remedyFor, shapeFindings, type ShapeFinding, writePath } from "../../shape";
 
 /**
  * Findings for settings of a part that containerd refuses or ignores. The function accepts tables of unknown plugins.
@@ -24,55 +24,55 @@ export function containerdFindings(
       open: !isKnown,
     }),
   };
-  const ofTable = (value: unknown, structure: string, ...path: string[]): FindingText[] =>
-    shapeFindings(value, `@${structure}`, dialect, path).map(worded);
-  const { plugins, ...rest } = table;
-  const ofPlugins = Object.entries(isMapping(plugins) ? plugins : {}).flatMap(
+  const tableFindings = (value: unknown, structure: string, ...path: string[]): FindingText[] =>
+    shapeFindings(value, `@${structure}`, dialect, path).map(findingOf);
+  const { plugins, ...topLevel } = table;
+  const pluginFindings = Object.entries(isMapping(plugins) ? plugins : {}).flatMap(
     ([id, value]): FindingText[] => {
       const structure = structureOfPlugin(id);
       if (structure !== undefined)
         return id === "io.containerd.grpc.v1.cri" && isMapping(value)
           ? []
-          : ofTable(value, structure, "plugins", id);
-      const near = closest(id, knownPlugins);
-      return near !== undefined && isNear(id, near)
+          : tableFindings(value, structure, "plugins", id);
+      const nearPlugin = closest(id, knownPlugins);
+      return nearPlugin !== undefined && isNear(id, nearPlugin)
         ? [
             {
               problem: `plugins.${quoted(id)} is not a plugin of containerd`,
               why: "containerd ignores it",
-              remedy: `did you mean "${near}"?`,
+              remedy: `did you mean "${nearPlugin}"?`,
             },
           ]
         : [];
     },
   );
   return [
-    ...ofTable(rest, structureOfPlugin("")!),
-    ...shapeFindings(plugins, "{any", dialect, ["plugins"]).map(worded),
-    ...ofPlugins,
+    ...tableFindings(topLevel, structureOfPlugin("")!),
+    ...shapeFindings(plugins, "{any", dialect, ["plugins"]).map(findingOf),
+    ...pluginFindings,
     ...meaningFindings(table),
   ];
 }
 
-function worded({ path, flaw }: ShapeFinding): FindingText {
-  const at = written(path, quoted);
+function findingOf({ path, flaw }: ShapeFinding): FindingText {
+  const fieldPath = writePath(path, quoted);
   if (flaw === "missing")
     return {
-      problem: `${at} is missing`,
+      problem: `${fieldPath} is missing`,
       why: "containerd does not start its CRI plugin, and the machine runs no pod",
       remedy: "add it",
     };
   if ("unknown" in flaw) {
     const remedy = flaw.near === undefined ? "leave it out" : `did you mean "${flaw.near}"?`;
     return {
-      problem: `${at} is not a containerd key`,
+      problem: `${fieldPath} is not a containerd key`,
       why: "containerd ignores it",
       remedy,
     };
   }
   const remedy = remedyFor(flaw.value, flaw.type).replace("mapping", "table");
   return {
-    problem: `${at} is ${said(flaw.value)}`,
+    problem: `${fieldPath} is ${kindText(flaw.value)}`,
     why: "containerd does not start its CRI plugin, and the machine runs no pod",
     remedy,
   };
@@ -94,8 +94,8 @@ function meaningFindings(table: TomlTable): FindingText[] {
   const folder = valueAt(registry, "config_path");
   const name = asText(plugin("io.containerd.cri.v1.runtime", "containerd", "default_runtime_name"));
   const runtimes = plugin("io.containerd.cri.v1.runtime", "containerd", "runtimes");
-  const own = Object.entries(isMapping(runtimes) ? runtimes : {});
-  const near = name === "" ? undefined : closest(name, ["nvidia", "runc"]);
+  const runtimeEntries = Object.entries(isMapping(runtimes) ? runtimes : {});
+  const nearRuntime = name === "" ? undefined : closest(name, ["nvidia", "runc"]);
   return flat<FindingText>([
     (valueAt(registry, "mirrors") !== undefined ||
       (folder !== undefined && folder !== hostsDir)) && {
@@ -103,14 +103,14 @@ function meaningFindings(table: TomlTable): FindingText[] {
       why: "Talos itself sets config_path, so containerd refuses mirrors in this part. Another config_path would hide the mirrors that Talos wrote",
       remedy: "write machine.registries.mirrors in a patch",
     },
-    near !== undefined &&
-      name !== near &&
-      !own.some(([runtime]) => runtime === name) && {
+    nearRuntime !== undefined &&
+      name !== nearRuntime &&
+      !runtimeEntries.some(([runtime]) => runtime === name) && {
         problem: `default_runtime_name = "${name}" is not a known runtime`,
         why: "containerd does not start its CRI plugin, and the machine runs no pod",
-        remedy: `did you mean "${near}"?`,
+        remedy: `did you mean "${nearRuntime}"?`,
       },
-    own.map(([runtime, value]) => {
+    runtimeEntries.map(([runtime, value]) => {
       const io = valueAt(value, "io_type");
       return (
         typeof io === "string" &&
@@ -124,17 +124,17 @@ function meaningFindings(table: TomlTable): FindingText[] {
   ]);
 }
 
-function said(value: unknown): string {
+function kindText(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (value instanceof Date) return "a date";
   return isMapping(value) ? "a table" : `a ${typeof value === "bigint" ? "number" : typeof value}`;
 }
 
 /** Whether two plugin names differ only by a misspelling, and do not name different plugins. */
-const isNear = (id: string, known: string): boolean =>
-  Math.abs(id.length - known.length) <= 2 &&
-  closest(id.slice(14), [known.slice(14)]) !== undefined &&
-  id.split(".").length === known.split(".").length &&
-  id.split(".").filter((part, at) => part !== known.split(".")[at]).length === 1;
+const isNear = (id: string, knownId: string): boolean =>
+  Math.abs(id.length - knownId.length) <= 2 &&
+  closest(id.slice(14), [knownId.slice(14)]) !== undefined &&
+  id.split(".").length === knownId.split(".").length &&
+  id.split(".").filter((part, index) => part !== knownId.split(".")[index]).length === 1;
 
 const quoted = (key: string): string => (/^[\w-]+$/.test(key) ? key : `"${key}"`);

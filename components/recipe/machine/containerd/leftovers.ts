@@ -35,4 +35,4 @@ const ways: [text: RegExp, fault: FindingText][] = [
  * nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go.
  */
 export const handlerLeftovers = (text: string): FindingText[] =>
-  ways.flatMap(([written, fault]) => (written.test(text) ? [fault] : []));
+  ways.flatMap(([pattern, finding]) => (pattern.test(text) ? [finding] : []));

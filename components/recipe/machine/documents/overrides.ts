@@ -21,7 +21,7 @@ export interface Override {
  */
 export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Override[] {
   const main = documents.get(mainDocument);
-  const ofParams = [
+  const paramOverrides = [
     ["SysctlConfig", "sysctls"],
     ["SysfsConfig", "sysfs"],
   ].flatMap(([wins = "", field = ""]) => {
@@ -30,7 +30,7 @@ export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Overrid
       .filter(([key, value]) => key in params && asText(params[key]) !== asText(value))
       .map(([key]) => ({ key, wins, loses: `machine.${field}` }));
   });
-  const ofModules = listAt(main, "machine", "kernel", "modules").flatMap((module) => {
+  const moduleOverrides = listAt(main, "machine", "kernel", "modules").flatMap((module) => {
     const name = asText(module["name"]);
     const wins = `KernelModuleConfig/${name}`;
     const document = documents.get(wins);
@@ -39,12 +39,12 @@ export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Overrid
     if (document === undefined || parametersOf(document) === parametersOf(module)) return [];
     return [{ key: `parameters of ${name}`, wins, loses: "machine.kernel.modules" }];
   });
-  const udev = valueAt(main, "machine", "udev", "rules");
-  const ofUdev =
-    documents.has("UdevRulesConfig") && Array.isArray(udev) && udev.length > 0
+  const udevRules = valueAt(main, "machine", "udev", "rules");
+  const udevOverrides =
+    documents.has("UdevRulesConfig") && Array.isArray(udevRules) && udevRules.length > 0
       ? [{ key: "rules", wins: "UdevRulesConfig", loses: "machine.udev" }]
       : [];
-  return [...ofParams, ...ofModules, ...ofUdev];
+  return [...paramOverrides, ...moduleOverrides, ...udevOverrides];
 }
 
 /** A containerd part in a machine's configuration. */
@@ -98,12 +98,14 @@ function customizationsOf(documents: ReadonlyMap<string, unknown>, part?: string
 }
 
 /** Dotted keys that both tables set to different values. Lists never differ, since Talos joins them. */
-function clashes(earlier: TomlTable, later: TomlTable, at: string): string[] {
+function clashes(earlier: TomlTable, later: TomlTable, path: string): string[] {
   return Object.entries(later).flatMap(([key, value]): string[] => {
-    const old: TomlValue | undefined = earlier[key];
-    const here = at === "" ? key : `${at}.${/^[\w-]+$/.test(key) ? key : `"${key}"`}`;
-    if (old === undefined) return [];
-    if (isTable(old) && isTable(value)) return clashes(old, value, here);
-    return old === value || (Array.isArray(old) && Array.isArray(value)) ? [] : [here];
+    const earlierValue: TomlValue | undefined = earlier[key];
+    const keyPath = path === "" ? key : `${path}.${/^[\w-]+$/.test(key) ? key : `"${key}"`}`;
+    if (earlierValue === undefined) return [];
+    if (isTable(earlierValue) && isTable(value)) return clashes(earlierValue, value, keyPath);
+    return earlierValue === value || (Array.isArray(earlierValue) && Array.isArray(value))
+      ? []
+      : [keyPath];
   });
 }

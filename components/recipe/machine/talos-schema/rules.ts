@@ -7,11 +7,13 @@ import { parseToml } from "../containerd/containerd";
 import { isSize } from "./values";
 import * as rule from "./value-rules";
 
-const byField = <Of>(
-  of: Record<string, Of>,
-  ruleOf: (of: Of) => rule.Rule,
+const byField = <Settings>(
+  settingsByField: Record<string, Settings>,
+  ruleOf: (settings: Settings) => rule.Rule,
 ): Record<string, rule.Rule> =>
-  Object.fromEntries(Object.entries(of).map(([field, one]) => [field, ruleOf(one)]));
+  Object.fromEntries(
+    Object.entries(settingsByField).map(([field, fieldSettings]) => [field, ruleOf(fieldSettings)]),
+  );
 
 /** Rules of fields, by the field, e.g. `v1alpha1.Device.addresses[]`. */
 const rules: Record<string, rule.Rule> = {
@@ -25,14 +27,14 @@ const rules: Record<string, rule.Rule> = {
   ...byField<number[]>(table.ranges, ([from, to]) => rule.range(from!, to!)),
   "v1alpha1.Device.vlans[]": rule.mapping(rule.cidrOrAddresses),
   "v1alpha1.ClusterConfig.inlineManifests": (value) => {
-    const twice = repeated(
+    const repeatedName = repeated(
       listOf(value)
         .filter(isMapping)
         .map((item) => item["name"]),
     );
     return (
-      twice !== undefined && [
-        `has two manifests named ${asText(twice)}`,
+      repeatedName !== undefined && [
+        `has two manifests named ${asText(repeatedName)}`,
         "give each manifest its own name",
       ]
     );
@@ -83,19 +85,22 @@ const rules: Record<string, rule.Rule> = {
   // A volume that is a folder of the volume EPHEMERAL has no disk and no file system of its own
   // (types/block/user_volume_config.go).
   UserVolumeConfig: rule.mapping((value) => {
-    const own = ["provisioning", "encryption", "filesystem"]
+    const volumeFields = ["provisioning", "encryption", "filesystem"]
       .filter((key) => isMapping(value[key]))
       .join(", ");
     return (
       value["volumeType"] === "directory" &&
-      own !== "" && [`is a directory, which cannot have ${own}`, `leave ${own} out`]
+      volumeFields !== "" && [
+        `is a directory, which cannot have ${volumeFields}`,
+        `leave ${volumeFields} out`,
+      ]
     );
   }),
   "runtime.EnvironmentV1Alpha1.variables": rule.mapping((value) => {
-    const wrong = Object.keys(value).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key));
+    const wrongName = Object.keys(value).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key));
     return (
-      wrong !== undefined && [
-        `has a name that is not valid for a variable (${wrong})`,
+      wrongName !== undefined && [
+        `has a name that is not valid for a variable (${wrongName})`,
         "write letters, digits and _",
       ]
     );
@@ -112,8 +117,8 @@ const rules: Record<string, rule.Rule> = {
     "write letters, digits and hyphens",
   ),
   "block.VolumeConfigV1Alpha1.name": (value, minor) => {
-    const known = Object.entries(ownVolumes.since).filter(([, since]) => minor >= since);
-    return rule.words(...known.map(([name]) => name))(value, minor);
+    const knownVolumes = Object.entries(ownVolumes.since).filter(([, since]) => minor >= since);
+    return rule.words(...knownVolumes.map(([name]) => name))(value, minor);
   },
   "extensions.ServiceConfigV1Alpha1.environment[]": rule.text(
     (value) => /^[^=\s]+=/.test(value),

@@ -31,8 +31,12 @@ export const mapping =
     isMapping(value) && flawOf(value);
 
 /** A rule that allows only some words. */
-export const words = (...known: string[]): Rule =>
-  text((word) => known.includes(word), "has an unknown value", `write one of ${known.join(", ")}`);
+export const words = (...allowed: string[]): Rule =>
+  text(
+    (word) => allowed.includes(word),
+    "has an unknown value",
+    `write one of ${allowed.join(", ")}`,
+  );
 
 /** A rule for a number between two bounds, both included. */
 export const range =
@@ -72,13 +76,15 @@ const kubeletOwn = [
 ];
 
 /** A rule for a mapping of names, with a rule for each value. */
-const entries = (isValue: (value: string) => boolean, what: string, remedy: string): Rule =>
+const entries = (isValue: (value: string) => boolean, description: string, remedy: string): Rule =>
   mapping((value) => {
-    const wrong = Object.entries(value).find(
-      ([key, one]) =>
-        key !== "$patch" && !isMapping(one) && !(isQualifiedName(key) && isValue(asText(one))),
+    const wrongEntry = Object.entries(value).find(
+      ([key, member]) =>
+        key !== "$patch" &&
+        !isMapping(member) &&
+        !(isQualifiedName(key) && isValue(asText(member))),
     );
-    return wrong && [`has ${what} that Talos refuses (${wrong[0]})`, remedy];
+    return wrongEntry && [`has ${description} that Talos refuses (${wrongEntry[0]})`, remedy];
   });
 
 /** A rule for an interface or a VLAN, which may have its addresses in only one field. */
@@ -128,8 +134,10 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
       'write e.g. disk.transport == "nvme" && !system_disk',
     ],
   kubeletConfig: mapping((value) => {
-    const own = kubeletOwn.filter((key) => Object.hasOwn(value, key)).join(", ");
-    return own !== "" && [`sets ${own}, which only Talos may set`, `leave ${own} out`];
+    const ownFields = kubeletOwn.filter((key) => Object.hasOwn(value, key)).join(", ");
+    return (
+      ownFields !== "" && [`sets ${ownFields}, which only Talos may set`, `leave ${ownFields} out`]
+    );
   }),
   labels: entries(
     isLabelValue,
@@ -139,29 +147,38 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   annotations: entries(() => true, "an annotation", "write a name in the form of Kubernetes"),
   taints: entries(
     (value) => {
-      const [left = "", effect = "", ...more] = value.includes(":")
+      const [taintValue = "", effect = "", ...otherParts] = value.includes(":")
         ? value.split(":")
         : ["", value];
-      return more.length === 0 && isLabelValue(left) && taintEffects.includes(effect);
+      return otherParts.length === 0 && isLabelValue(taintValue) && taintEffects.includes(effect);
     },
     "a taint",
     "write its value and effect, e.g. `true:NoSchedule`",
   ),
   // The keys of an encrypted volume need different slots.
   keySlots: (value) => {
-    const twice = repeated(
+    const repeatedSlot = repeated(
       listOf(value)
         .filter(isMapping)
         .map((key) => key["slot"] ?? 0),
     );
     return (
-      twice !== undefined && [`uses slot ${asText(twice)} twice`, "give each key its own slot"]
+      repeatedSlot !== undefined && [
+        `uses slot ${asText(repeatedSlot)} twice`,
+        "give each key its own slot",
+      ]
     );
   },
   provisioning: mapping((value) => {
-    const [least = 0, most = Infinity] = [bytesOf(value["minSize"]), bytesOf(value["maxSize"])];
+    const [minBytes = 0, maxBytes = Infinity] = [
+      bytesOf(value["minSize"]),
+      bytesOf(value["maxSize"]),
+    ];
     return (
-      least > most && ["has a minSize above its maxSize", "write a maxSize of at least the minSize"]
+      minBytes > maxBytes && [
+        "has a minSize above its maxSize",
+        "write a maxSize of at least the minSize",
+      ]
     );
   }),
   // A route needs a network or a gateway.
@@ -199,11 +216,15 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   ports: (value) => {
     const isPort = (port: unknown): boolean =>
       /^\d+$/.test(asText(port)) && Number(port) >= 1 && Number(port) <= 65535;
-    const [from, to, ...more] = asText(value).split("-");
-    const isRange = isPort(from) && isPort(to) && Number(from) <= Number(to) && more.length === 0;
-    const isRight = typeof value === "number" ? isPort(value) : isRange;
+    const [firstPort, lastPort, ...otherParts] = asText(value).split("-");
+    const isRange =
+      isPort(firstPort) &&
+      isPort(lastPort) &&
+      Number(firstPort) <= Number(lastPort) &&
+      otherParts.length === 0;
+    const isValid = typeof value === "number" ? isPort(value) : isRange;
     return (
-      !isRight && ["is not a port", "write 1 to 65535 without quotes, or a range such as 8000-8100"]
+      !isValid && ["is not a port", "write 1 to 65535 without quotes, or a range such as 8000-8100"]
     );
   },
 };

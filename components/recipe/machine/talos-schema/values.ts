@@ -85,11 +85,11 @@ export const isAddress = (text: string): boolean => isIP(text) !== 0;
 
 /** Whether a text is an IP address with a prefix length, e.g. `10.0.0.0/8`. */
 export function isPrefix(text: string): boolean {
-  const [address = "", bits = "", ...more] = text.split("/");
+  const [address = "", bits = "", ...otherParts] = text.split("/");
   const family = isIP(address);
   return (
     family !== 0 &&
-    more.length === 0 &&
+    otherParts.length === 0 &&
     /^(0|[1-9]\d{0,2})$/.test(bits) &&
     Number(bits) <= (family === 4 ? 32 : 128)
   );
@@ -130,10 +130,10 @@ export function isWrongExpression(text: string): boolean {
   );
 }
 
-function isBalanced(bare: string): boolean {
-  let brackets = bare.replace(/[^()[\]{}]/g, "");
-  for (let before = ""; before !== brackets;) {
-    before = brackets;
+function isBalanced(expression: string): boolean {
+  let brackets = expression.replace(/[^()[\]{}]/g, "");
+  for (let previous = ""; previous !== brackets;) {
+    previous = brackets;
     brackets = brackets.replace(/\(\)|\[\]|\{\}/g, "");
   }
   return brackets === "";

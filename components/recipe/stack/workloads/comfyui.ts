@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { cudaVersion, describeWorkload, serverAccess, gpuServer, underItsName } from "./descriptor";
+import { cudaVersion, describeWorkload, serverAccess, gpuServer, underOwnKey } from "./descriptor";
 
 const schema = z.strictObject(gpuServer);
 
@@ -7,8 +7,8 @@ const schema = z.strictObject(gpuServer);
 export const comfyui = describeWorkload("comfyui", {
   schema,
   argumentsSchema: schema.extend({ ...serverAccess, cudaVersion: cudaVersion.optional() }),
-  asStack: underItsName("comfyui"),
-  gpuRequests: (said) => ({ "": said }),
+  asStack: underOwnKey("comfyui"),
+  gpuRequests: (spec) => ({ "": spec }),
   namespaceMade: ({ namespace }, name) => namespace ?? name,
   server: { name: "comfyui", port: 8188 },
   keeps: "data",

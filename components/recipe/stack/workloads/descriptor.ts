@@ -9,7 +9,7 @@ import {
   objectName,
   quantity,
   ruled,
-  tell,
+  addFinding,
   text,
 } from "../notation";
 import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../spec/index";
@@ -18,7 +18,7 @@ import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../
 export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
 
 /** Request of a workload for GPUs. */
-export interface SaidOfGpus extends GpuRequestSpec {
+export interface GpuFields extends GpuRequestSpec {
   /** Default true. */
   active?: boolean;
   /** Pods that request them, each on a machine of its own. Default 1. */
@@ -36,15 +36,15 @@ export interface WorkloadDescriptor<Spec> {
    * A stack with only the component's arguments, so that the checks of a stack apply to them, and the field of the
    * arguments in it.
    */
-  asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
+  asStack(spec: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
   /** Requests for GPUs, by the path below the workload's field; `""` is the workload itself. */
-  gpuRequests(said: Spec): Record<string, SaidOfGpus>;
+  gpuRequests(spec: Spec): Record<string, GpuFields>;
   /**
    * The namespace that the workload creates; undefined if it uses an existing one.
    *
    * @param name of the server; empty for pods.
    */
-  namespaceMade(said: Spec, name: string): string | undefined;
+  namespaceMade(spec: Spec, name: string): string | undefined;
   /**
    * Default name of the server's Deployment, Service and namespace, and its port. Absent if the workload is not a
    * server.
@@ -54,11 +54,11 @@ export interface WorkloadDescriptor<Spec> {
    * Content of the volume, which is also a part of the volume's name, e.g. `models`. Absent if the workload has no
    * volume.
    */
-  readonly keeps?: string;
+  readonly volumeSuffix?: string;
 }
 
 /** Name of a server's volume, e.g. `ollama-models`. */
-export const volumeName = (server: string, keeps: string): string => `${server}-${keeps}`;
+export const volumeName = (server: string, volume: string): string => `${server}-${volume}`;
 
 /**
  * Checks the type of a descriptor against the fields of its workload in a stack. The descriptor keeps its own type, so
@@ -73,10 +73,10 @@ export const describeWorkload = <
 ): D => descriptor;
 
 /** A workload in a stack, with its name. */
-export const underItsName =
-  (workload: KindOfWorkload, beside: WorkloadsSpec = {}) =>
-  (said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } => ({
-    workloads: { ...beside, [workload]: said },
+export const underOwnKey =
+  (workload: KindOfWorkload, otherWorkloads: WorkloadsSpec = {}) =>
+  (spec: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } => ({
+    workloads: { ...otherWorkloads, [workload]: spec },
     field: `workloads.${workload}`,
   });
 
@@ -116,7 +116,7 @@ const tolerations = z.array(
     operator: z.enum(["Exists", "Equal"]),
     value: z
       .string()
-      .superRefine((value, context) => tell(context, rules.labelValue(value)))
+      .superRefine((value, context) => addFinding(context, rules.labelValue(value)))
       .optional(),
     effect: z.enum(taintEffects).optional(),
   }),

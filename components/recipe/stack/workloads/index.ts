@@ -3,11 +3,11 @@ import { defined } from "../../mapping";
 import * as rules from "../../rules";
 import { groupName, servedNames } from "../../facts/vllm";
 import type { ClusterSpec, NamedServerSpec, VllmSpec, WorkloadsSpec } from "../../spec/index";
-import { tell } from "../notation";
+import { addFinding } from "../notation";
 import { comfyui } from "./comfyui";
 import {
   type KindOfWorkload,
-  type SaidOfGpus,
+  type GpuFields,
   volumeName,
   type WorkloadDescriptor,
 } from "./descriptor";
@@ -44,7 +44,7 @@ const modelsOf = {
   comfyui: undefined,
   vllm: servedNames,
 } satisfies {
-  [W in NamedKind]-?: ((said: NonNullable<NamedServerSpec[W]>) => string[]) | undefined;
+  [W in NamedKind]-?: ((spec: NonNullable<NamedServerSpec[W]>) => string[]) | undefined;
 };
 
 /**
@@ -65,18 +65,19 @@ const named = z
   .record(
     z.string(),
     z.strictObject(namedSchemas).superRefine((server, context) => {
-      const said = namedKinds.filter((kind) => server[kind] !== undefined);
-      if (said.length === 1) return;
-      const what = said.length === 0 ? "sets no server" : `sets ${said.join(" and ")}`;
-      tell(context, {
-        problem: what,
+      const statedKinds = namedKinds.filter((kind) => server[kind] !== undefined);
+      if (statedKinds.length === 1) return;
+      const problem =
+        statedKinds.length === 0 ? "sets no server" : `sets ${statedKinds.join(" and ")}`;
+      addFinding(context, {
+        problem,
         why: "each name must have exactly one server",
         remedy: `write one of ${namedKinds.join(", ")}`,
       });
     }),
   )
   .superRefine((servers, context) => {
-    for (const name of Object.keys(servers)) tell(context, serverName(name), name);
+    for (const name of Object.keys(servers)) addFinding(context, serverName(name), name);
   });
 
 type Shape = { [W in WorkloadKind]: z.ZodOptional<(typeof workloadDescriptors)[W]["schema"]> } & {
@@ -98,26 +99,26 @@ export interface Workload<W extends WorkloadKind = WorkloadKind> {
   key: string;
   /** Name of its Deployment and its Service. Pods have none. */
   name: string;
-  said: NonNullable<WorkloadsSpec[W]>;
+  spec: NonNullable<WorkloadsSpec[W]>;
 }
 
 /** All workloads of a stack: first at most one of each kind, then those under `named`. */
 export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">): Workload[] {
   const plain = kinds.flatMap((kind): Workload[] => {
-    const [said, { server }] = [
+    const [spec, { server }] = [
       workloads[kind],
       workloadDescriptors[kind] as WorkloadDescriptor<never>,
     ];
-    return said === undefined
+    return spec === undefined
       ? []
-      : [{ kind, field: `workloads.${kind}`, key: kind, name: server?.name ?? "", said }];
+      : [{ kind, field: `workloads.${kind}`, key: kind, name: server?.name ?? "", spec }];
   });
   const byName = Object.entries(workloads.named ?? {}).flatMap(([name, server]) =>
     namedKinds.flatMap((kind): Workload[] => {
-      const said = server[kind];
-      return said === undefined
+      const spec = server[kind];
+      return spec === undefined
         ? []
-        : [{ kind, field: `workloads.named.${name}.${kind}`, key: name, name, said }];
+        : [{ kind, field: `workloads.named.${name}.${kind}`, key: name, name, spec }];
     }),
   );
   return [...plain, ...byName];
@@ -140,14 +141,14 @@ export function allowedNamespaces(
   { allowFrom }: { allowFrom?: string[] },
 ): string[] | undefined {
   const proxies = modelsOf[kind as NamedKind] === undefined ? [] : workloadsOfKind(spec, "litellm");
-  const ofProxies = proxies.map(({ name, said }) => said.namespace ?? name);
+  const ofProxies = proxies.map(({ name, spec: proxy }) => proxy.namespace ?? name);
   return allowFrom && [...new Set([...allowFrom, ...ofProxies])];
 }
 
 /** A running server of language models, and its models. */
 export interface LanguageServer extends Pick<
   Workload<LanguageServerKind>,
-  "kind" | "field" | "key" | "said"
+  "kind" | "field" | "key" | "spec"
 > {
   models: string[];
 }
@@ -160,26 +161,26 @@ type LanguageServerKind = {
 export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageServer[] =>
   namedKinds.flatMap((kind) =>
     workloadsOfKind(spec, kind).flatMap((server) => {
-      const models = modelsOf[kind] as ((said: unknown) => string[]) | undefined;
-      if (models === undefined || server.said.active === false) return [];
-      return { ...(server as Workload<LanguageServerKind>), models: models(server.said) };
+      const models = modelsOf[kind] as ((serverSpec: unknown) => string[]) | undefined;
+      if (models === undefined || server.spec.active === false) return [];
+      return { ...(server as Workload<LanguageServerKind>), models: models(server.spec) };
     }),
   );
 
 /** A workload of any kind that requests GPUs, with its path in the stack, e.g. `workloads.ollama`. */
-export type GpuRequest = SaidOfGpus &
-  Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & {
+export type GpuRequest = GpuFields &
+  Required<Pick<GpuFields, "gpus" | "active" | "machines">> & {
     kind: WorkloadKind;
     field: string;
   };
 
 /** A request for GPUs in a stack. */
 export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] =>
-  workloadsOf(spec).flatMap(({ kind, field, said }) => {
+  workloadsOf(spec).flatMap(({ kind, field, spec: workloadSpec }) => {
     const requests = (
-      workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>
-    )(said);
-    return Object.entries(requests).map(([name, asked]) => {
+      workloadDescriptors[kind].gpuRequests as (workloadSpec: unknown) => Record<string, GpuFields>
+    )(workloadSpec);
+    return Object.entries(requests).map(([name, request]) => {
       const {
         gpus = 1,
         active = true,
@@ -188,7 +189,7 @@ export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
         migProfile,
         claim,
         nodeSelector,
-      } = asked;
+      } = request;
       return {
         kind,
         field: `${field}${name === "" ? "" : `.${name}`}`,
@@ -216,8 +217,8 @@ type SaidOfServer = Pick<VllmSpec, "active" | "machines" | "namespace" | "storag
 
 /** The servers of a stack. */
 export const plannedServers = (spec: Pick<ClusterSpec, "workloads">): PlannedServer[] =>
-  workloadsOf(spec).flatMap(({ field, name, said }) => {
-    const { namespace = name, active = true, machines = 1 } = said as SaidOfServer;
+  workloadsOf(spec).flatMap(({ field, name, spec: workloadSpec }) => {
+    const { namespace = name, active = true, machines = 1 } = workloadSpec as SaidOfServer;
     const group = machines > 1 ? { group: { name: groupName(name), machines } } : {};
     return name === "" ? [] : [{ field, name, namespace, active, ...group }];
   });
@@ -236,9 +237,9 @@ export interface PlannedVolume {
 
 /** The volumes of a stack, without those of a server over several machines, which its LeaderWorkerSet makes. */
 export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
-  workloadsOf(spec).flatMap(({ kind, field, key, name, said }) => {
-    const { keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
-    const { namespace = name, storageClass, machines = 1 } = said as SaidOfServer;
+  workloadsOf(spec).flatMap(({ kind, field, key, name, spec: workloadSpec }) => {
+    const { volumeSuffix: keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
+    const { namespace = name, storageClass, machines = 1 } = workloadSpec as SaidOfServer;
     if (keeps === undefined || machines > 1) return [];
     const volume = { field, resource: `${key}-${keeps}`, name: volumeName(name, keeps), namespace };
     return [{ ...volume, ...defined({ storageClass }) }];
@@ -250,6 +251,6 @@ export const namespacesMade = (
 ): { workload: Workload; namespace: string }[] =>
   workloadsOf(spec).flatMap((workload) => {
     const descriptor = workloadDescriptors[workload.kind] as WorkloadDescriptor<unknown>;
-    const namespace = descriptor.namespaceMade(workload.said, workload.name);
+    const namespace = descriptor.namespaceMade(workload.spec, workload.name);
     return namespace === undefined ? [] : [{ workload, namespace }];
   });

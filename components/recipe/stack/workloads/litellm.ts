@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { image, namespace, objectName, ruled, tell, text } from "../notation";
-import { describeWorkload, ofCluster, secretKey, underItsName } from "./descriptor";
+import { image, namespace, objectName, ruled, addFinding, text } from "../notation";
+import { describeWorkload, ofCluster, secretKey, underOwnKey } from "./descriptor";
 
 const schema = z.strictObject({
   active: z.boolean().optional(),
@@ -25,15 +25,15 @@ export const litellm = describeWorkload("litellm", {
           apiKeySecret: secretKey.optional(),
         })
         .superRefine(({ provider, models }, context) => {
-          const fault = (model: string) =>
+          const findingOf = (model: string) =>
             provider.startsWith("ollama") ? rules.ollamaModel(model) : undefined;
           for (const [index, model] of models.entries())
-            tell(context, fault(model), "models", index);
+            addFinding(context, findingOf(model), "models", index);
         }),
     ),
   }),
   // In a stack its models are those of the servers. A component without a GpuCluster gets them as arguments.
-  asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
+  asStack: underOwnKey("litellm", { ollama: { models: ["any"] } }),
   gpuRequests: () => ({}), // it routes requests, and computes nothing
   // The package does not create a namespace that must already contain the user's Secret.
   namespaceMade: ({ namespace = "litellm", masterKeySecret }) =>

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { image, ruled } from "../notation";
-import { describeWorkload, serverAccess, gpuServer, underItsName } from "./descriptor";
+import { describeWorkload, serverAccess, gpuServer, underOwnKey } from "./descriptor";
 
 const schema = z.strictObject({
   ...gpuServer,
@@ -13,8 +13,8 @@ const schema = z.strictObject({
 export const ollama = describeWorkload("ollama", {
   schema,
   argumentsSchema: schema.extend(serverAccess),
-  asStack: underItsName("ollama"),
-  gpuRequests: (said) => ({ "": said }),
+  asStack: underOwnKey("ollama"),
+  gpuRequests: (spec) => ({ "": spec }),
   namespaceMade: ({ namespace }, name) => namespace ?? name,
   server: { name: "ollama", port: 11434 },
   keeps: "models",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { count, image, labels, namespace, objectName, ruledMapping, tell } from "../notation";
+import { count, image, labels, namespace, objectName, ruledMapping, addFinding } from "../notation";
 import type { GpuPodSpec } from "../../spec/index";
 import { claim, describeWorkload, gpuAccess, migProfile } from "./descriptor";
 
@@ -18,17 +18,19 @@ const pod = z.strictObject({
   restricted: z.boolean().optional(),
 });
 
-const name = z.string().superRefine((said, context) => tell(context, rules.objectName(said)));
+const name = z
+  .string()
+  .superRefine((value, context) => addFinding(context, rules.objectName(value)));
 
 /** Pods of the user's own. */
 export const pods = describeWorkload("pods", {
   schema: z.record(name, pod),
   argumentsSchema: pod.extend({ ...gpuAccess, podName: objectName.optional() }),
-  asStack: (said) => ({
-    workloads: { pods: { pod: said as unknown as GpuPodSpec } },
+  asStack: (spec) => ({
+    workloads: { pods: { pod: spec as unknown as GpuPodSpec } },
     field: "workloads.pods.pod",
   }),
-  gpuRequests: (said) => said,
-  namespaceMade: (said) =>
-    Object.values(said).some(({ namespace }) => namespace === undefined) ? "gpu-pods" : undefined,
+  gpuRequests: (spec) => spec,
+  namespaceMade: (spec) =>
+    Object.values(spec).some(({ namespace }) => namespace === undefined) ? "gpu-pods" : undefined,
 });

@@ -7,7 +7,7 @@ import {
   secretKey,
   serverAccess,
   gpuServer,
-  underItsName,
+  underOwnKey,
 } from "./descriptor";
 
 /** Schema of a variable of NCCL, or of Gloo, which parts of PyTorch use instead. */
@@ -37,8 +37,8 @@ const schema = z.strictObject({
 export const vllm = describeWorkload("vllm", {
   schema,
   argumentsSchema: schema.extend({ ...serverAccess, cudaVersion: cudaVersion.optional() }),
-  asStack: underItsName("vllm"),
-  gpuRequests: (said) => ({ "": said }),
+  asStack: underOwnKey("vllm"),
+  gpuRequests: (spec) => ({ "": spec }),
   namespaceMade: ({ namespace }, name) => (namespace === undefined ? name : undefined),
   server: { name: "vllm", port: 8000 },
   keeps: "cache",
