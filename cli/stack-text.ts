@@ -26,16 +26,13 @@ export interface Comments {
 }
 
 /** The text of a stack file, `Pulumi.<stack>.yaml`. */
-export function stackText(
-  spec: object,
-  { head, tasksAndNotes: left, fields = {} }: Comments,
-): string {
+export function stackText(spec: object, { head, tasksAndNotes, fields = {} }: Comments): string {
   const config = Object.fromEntries(
     Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value as unknown]),
   );
   // Pulumi may read YAML 1.1, in which `yes` is no text.
   const document = new Document({ config }, { compat: "yaml-1.1" });
-  const items = [...left];
+  const items = [...tasksAndNotes];
   for (const [field, texts] of Object.entries(fields)) {
     const key = keyAt(document, field);
     if (key === undefined) items.push(`${field}: ${texts.join("; ")}`);

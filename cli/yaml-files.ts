@@ -22,12 +22,12 @@ export function yamlFiles(folder: string, scope: FileScope): string[] {
     depth = Infinity,
     skippedFolders: passedOver,
     names = /\.ya?ml$/,
-    maxFiles: most,
+    maxFiles,
     maxBytes: largest = Infinity,
   } = scope;
   const files: string[] = [];
   let folders = [folder];
-  for (let level = 0; level <= depth && folders.length > 0 && files.length < most; level++) {
+  for (let level = 0; level <= depth && folders.length > 0 && files.length < maxFiles; level++) {
     const inner: string[] = [];
     for (const currentFolder of folders)
       for (const entry of entriesOf(currentFolder)) {
@@ -37,7 +37,7 @@ export function yamlFiles(folder: string, scope: FileScope): string[] {
       }
     folders = inner;
   }
-  const limitedFiles = files.slice(0, most);
+  const limitedFiles = files.slice(0, maxFiles);
   return largest === Infinity
     ? limitedFiles
     : limitedFiles.filter((file) => fs.statSync(file).size <= largest);

@@ -122,8 +122,8 @@ export class GpuCluster extends pulumi.ComponentResource {
       ({ configuration, ownImage }) => configuration !== "omni" && !ownImage,
     );
     const schematics = registerSchematics(name, imaged, child);
-    const asked = preflight(name, plan, secrets, schematics, seeing(child));
-    const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });
+    const preflightResource = preflight(name, plan, secrets, schematics, seeing(child));
+    const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: preflightResource });
     const fleet = registering(() =>
       makeFleet(name, plan, { access, schematics, after: exposure }, child),
     );
@@ -171,28 +171,33 @@ export class GpuCluster extends pulumi.ComponentResource {
    *   lack. Without these facts the package assumes the driver versions of such a release.
    */
   public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
-    const [facts, there, away] = await Promise.all([
+    const [facts, hasMachines, away] = await Promise.all([
       askFactory(args),
       withClassThere(args),
       withAway(args),
     ]);
-    return { ...args, ...withExternal(args), ...there, ...away, ...facts };
+    return { ...args, ...withExternal(args), ...hasMachines, ...away, ...facts };
   }
 
   /**
    * The plan of a cluster with these arguments. This function registers no resource and contacts no server, so a
    * program can check its arguments first.
    *
-   * @param also findings that do not come from the arguments; the error lists them together with those of the
+   * @param otherFindings findings that do not come from the arguments; the error lists them together with those of the
    * arguments.
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
-  public static plan(args: GpuClusterArgs, also: Finding[] = []): CheckedPlan {
-    if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
+  public static plan(args: GpuClusterArgs, otherFindings: Finding[] = []): CheckedPlan {
+    if (!isMapping(args))
+      throw refusal(new InvalidStackError([...otherFindings, noArguments]).message);
     const { otherArgs } = splitCredentials(args);
     const { plan, findings, remarks } = judge(otherArgs);
-    const found = [...also, ...findings, ...credentialFindings(args, plan?.spec, process.env)];
-    if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
+    const allFindings = [
+      ...otherFindings,
+      ...findings,
+      ...credentialFindings(args, plan?.spec, process.env),
+    ];
+    if (!plan || allFindings.length > 0) throw refusal(new InvalidStackError(allFindings).message);
     return { ...plan, remarks };
   }
 }

@@ -163,7 +163,7 @@ async function ofMachine(
       addFile(`${serviceName}.log`, await machine.log(serviceName, LINES));
   const failed = await readEach(facts);
   missing.push(
-    ...failed.map(({ description: what, error }) => `machine ${name}: ${what}: ${error.message}`),
+    ...failed.map(({ description, error }) => `machine ${name}: ${description}: ${error.message}`),
   );
 }
 

@@ -66,30 +66,30 @@ export function ofMachines(
     version === undefined
       ? {}
       : { talosVersion: version.startsWith("v") ? version : `v${version}` };
-  const others: Subject[] = [];
+  const furtherSubjects: Subject[] = [];
   const writers = new Map<string, Part[]>();
   const entries = machines.map(
-    ({ name, ownFields: own, pieces: ownPieces, image }): [string, MachineSpec] => {
+    ({ name, ownFields, pieces: ownPieces, image }): [string, MachineSpec] => {
       const texts = afterOperations([...ownPieces, ...everywhere]).slice(0, ownPieces.length);
       const field = `machines.${name}`;
       if (image) pieces.set(field, image);
       // A finding about an image's driver names the Talos release that contains the driver.
-      if (image && own.gpus?.length) pieces.set("talosVersion", image);
+      if (image && ownFields.gpus?.length) pieces.set("talosVersion", image);
       texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
       const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, saidBy(piece)));
       const last = parts.at(-1);
       if (last) pieces.set(`${field}.containerd`, last.piece);
       writers.set(`${field}.containerd`, parts);
-      const { role = "worker" } = own;
+      const { role = "worker" } = ownFields;
       const machine: MachineSpec = {
         address: "192.0.2.1",
         configuration: "adopted",
         gpus: [gpu],
-        ...own,
+        ...ownFields,
         role,
       };
       for (const { extra, piece } of parts.slice(0, -1))
-        others.push({
+        furtherSubjects.push({
           spec: { ...release, machines: { [name]: { ...machine, containerd: { extra } } } },
           pieces: new Map([[`${field}.containerd`, piece]]),
           about: /^machines\..*\.containerd\b/,
@@ -113,7 +113,7 @@ export function ofMachines(
     about: aboutMachines,
     findings: (talosVersion) =>
       [...writers].flatMap(([field, parts]) => partWriters(field, parts, talosVersion)),
-    furtherSubjects: others,
+    furtherSubjects,
   };
 }
 
@@ -141,6 +141,6 @@ export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject
   const kernelArgs = (content?.kernelArgs ?? []).filter(
     (arg) => !arg.startsWith("talos.platform="),
   );
-  const own = { gpus, extensions, kernelArgs };
-  return ofMachines([{ name: "schematic", ownFields: own, pieces: [], image: whole }]);
+  const ownFields = { gpus, extensions, kernelArgs };
+  return ofMachines([{ name: "schematic", ownFields, pieces: [], image: whole }]);
 }

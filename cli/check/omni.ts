@@ -63,13 +63,13 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
       value["kind"] === "ControlPlane" || controlPlaneIds.includes(value["name"])
         ? "controlplane"
         : "worker";
-    const own = {
+    const ownFields = {
       role,
       gpus: hasGpu ? [gpu] : [],
       extensions,
       kernelArgs: listOf(value["kernelArgs"]).map(String),
     } as const;
-    return [{ name: `machine-${index}`, ownFields: own, pieces, image: whole }];
+    return [{ name: `machine-${index}`, ownFields, pieces, image: whole }];
   });
   const subject = ofMachines(
     machines,

@@ -130,8 +130,8 @@ function bounded(
   reportFile: (file: string, problem: string) => void,
 ): Subject[] {
   const sizes = subjects.map(
-    ({ spec, furtherSubjects: others = [] }) =>
-      Object.keys(spec.machines ?? {}).length + others.length,
+    ({ spec, furtherSubjects = [] }) =>
+      Object.keys(spec.machines ?? {}).length + furtherSubjects.length,
   );
   let count = 0;
   const firstBeyondLimit = subjects.findIndex(
@@ -198,14 +198,14 @@ const clusterOf = (subject: Subject): Cluster & { release: string | undefined } 
  * subject itself.
  */
 function withReleases(subject: Subject, releases: readonly string[]): Subject[] {
-  const { spec, furtherSubjects: others = [] } = subject;
+  const { spec, furtherSubjects = [] } = subject;
   if (spec.talosVersion !== undefined || releases.length === 0) return [subject];
   return [...new Set(releases)].map((talosVersion) => {
     const withRelease = (variant: Subject): Subject => ({
       ...variant,
       spec: { ...variant.spec, talosVersion },
     });
-    return { ...withRelease(subject), others: others.map(withRelease) };
+    return { ...withRelease(subject), furtherSubjects: furtherSubjects.map(withRelease) };
   });
 }
 
@@ -252,14 +252,16 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
   const machines = machinesOf(whole.text, name);
   if (machines.length > 0)
     return machines.map(({ node, talosVersion }) => {
-      const own: Partial<MachineSpec> = { role: node.controlPlane ? "controlplane" : "worker" };
+      const ownFields: Partial<MachineSpec> = {
+        role: node.controlPlane ? "controlplane" : "worker",
+      };
       const patchText = node.patches![0]!;
       const piece = {
         ...whole,
         line: patchText === whole.text ? 1 : lineOfText(text, patchText),
         text: patchText,
       };
-      return ofMachines([{ name: node.hostname, ownFields: own, pieces: [piece] }], talosVersion);
+      return ofMachines([{ name: node.hostname, ownFields, pieces: [piece] }], talosVersion);
     });
   if (whole.part !== undefined || (values.length > 0 && values.every(isPatch)))
     return [ofPatch(whole)];
@@ -308,9 +310,9 @@ function ofTalconfig(
   const machines = config.nodes.map((node): Machine => {
     const nodeWithRole = withRole(config, node);
     const image = imageOf(nodeWithRole, schematics);
-    const own = ownOf(nodeWithRole, image);
+    const ownFields = ownOf(nodeWithRole, image);
     const pieces = patchesOf(nodeWithRole).map(patchPiece);
-    return { name: node.hostname, ownFields: own, pieces, image: whole };
+    return { name: node.hostname, ownFields, pieces, image: whole };
   });
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
   const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));

@@ -62,7 +62,7 @@ export async function examine(
     plan && foreignClusterProblem === undefined ? withoutAway(plan, observations) : undefined;
   // If the plan is of another cluster, everything differs, so a comparison would be useless.
   const judgedObservations =
-    foreignClusterProblem === undefined ? (withoutAwayMachines?.seen ?? observations) : {};
+    foreignClusterProblem === undefined ? (withoutAwayMachines?.observations ?? observations) : {};
   const expectedPlan =
     plan && withWhereabouts(withoutAwayMachines?.plan ?? plan, judgedObservations);
   const awayMachines = withoutAwayMachines?.away ?? [];

@@ -200,10 +200,8 @@ function machineOf(
   const taints = Object.fromEntries(
     Object.entries(taintTexts).map(([key, text]) => [key, taintText(text)]),
   );
-  const { ours: nvidiaModuleParameters, others: otherKernelModules } = parametersOf(
-    allParts,
-    image,
-  );
+  const { nvidiaParameters: nvidiaModuleParameters, otherModules: otherKernelModules } =
+    parametersOf(allParts, image);
   const kernelArgs = image.kernelArgs.filter(isOfImage);
   const extra = partInForce(allParts, version);
   const { mode } = node.machineSpec ?? {};
@@ -253,7 +251,7 @@ const isSecure = (node: TalconfigNode, image: ImageContent): boolean =>
 function parametersOf(
   parts: NvidiaPart[],
   { kernelArgs }: ImageContent,
-): { ours: Record<string, string[]>; others: KernelModule[] } {
+): { nvidiaParameters: Record<string, string[]>; otherModules: KernelModule[] } {
   const lists = new Map<string, string[]>();
   for (const { module, parameter } of kernelArgs.flatMap((arg) => moduleParameterIn(arg) ?? []))
     lists.set(module, [...(lists.get(module) ?? []), parameter]);
@@ -266,8 +264,8 @@ function parametersOf(
   const isNvidiaModule = (name: string): boolean => /^nvidia(?:_uvm|_drm|_modeset)?$/.test(name);
   const entries = [...lists];
   return {
-    ours: Object.fromEntries(entries.filter(([name]) => isNvidiaModule(name))),
-    others: entries
+    nvidiaParameters: Object.fromEntries(entries.filter(([name]) => isNvidiaModule(name))),
+    otherModules: entries
       .filter(([name]) => !isNvidiaModule(name))
       .map(([name, parameters]) => ({ name, parameters })),
   };

@@ -23,9 +23,9 @@ export type PlaceOf = (patch: string, words: string) => string | undefined;
 
 /** Places in the files of a source, relative to the working folder. */
 export const placesIn =
-  ({ patchFiles, inputFiles: given }: Files): PlaceOf =>
+  ({ patchFiles, inputFiles }: Files): PlaceOf =>
   (patch, words) => {
-    const source = patchFiles.get(patch) ?? given.find(({ text }) => hasLineOf(text, patch));
+    const source = patchFiles.get(patch) ?? inputFiles.find(({ text }) => hasLineOf(text, patch));
     if (source === undefined) return undefined;
     const file = path.relative(process.cwd(), source.file);
     const hasOwnFile = patchFiles.has(patch);

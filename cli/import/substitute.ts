@@ -38,12 +38,14 @@ export const substitute = (text: string, variables: Record<string, string | unde
       const {
         name,
         operator,
-        other = "",
+        other: fallbackText = "",
         bare,
       } = groups.at(-1) as Record<string, string | undefined>;
       if (match === "$$") return "$";
       const value = variables[name ?? bare ?? ""];
-      const fallback = other.startsWith("$") ? (variables[other.slice(1)] ?? match) : other;
+      const fallback = fallbackText.startsWith("$")
+        ? (variables[fallbackText.slice(1)] ?? match)
+        : fallbackText;
       if (operator?.endsWith("+")) return value === undefined ? "" : fallback;
       if (value === undefined || (value === "" && operator?.startsWith(":")))
         return operator ? fallback : match;

@@ -98,7 +98,10 @@ function linesOf(value: unknown, part: string): string[] {
   const redactedDocument = redacted(document, isDocument ? kind : "");
   const content = isDocument
     ? redactedDocument
-    : path.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : at), redactedDocument);
+    : path.reduce<unknown>(
+        (current, step) => (isMapping(current) ? current[step] : current),
+        redactedDocument,
+      );
   return stringify(content, { lineWidth: 0 }).trimEnd().split("\n");
 }
 

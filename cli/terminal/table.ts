@@ -29,8 +29,11 @@ export function renderTable(
   const room = columns - 3 * head.length - 1;
   if (sum(leastWidths) > room) return renderList(head, rows, { columns, paint });
   const widths = shrinkToFit(naturalWidths, leastWidths, room);
-  const rule = (left: string, middle: string, right: string): string =>
-    paint("dim", `${left}${widths.map((width) => "─".repeat(width + 2)).join(middle)}${right}`);
+  const rule = (leftCorner: string, middleCorner: string, rightCorner: string): string =>
+    paint(
+      "dim",
+      `${leftCorner}${widths.map((width) => "─".repeat(width + 2)).join(middleCorner)}${rightCorner}`,
+    );
   const bar = paint("dim", "│");
   const drawRow = (row: readonly Cell[]): string[] => {
     const cells = widths.map((width, index) => wrap(textOf(row[index] ?? ""), width));

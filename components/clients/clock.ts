@@ -180,8 +180,8 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
 /**
  * Waits like `waitFor`, and reports a wait that reaches its limit as a failure with findings for the user.
  *
- * @param findingsOfLimit findings for a wait that reaches its limit; `within` is e.g. `within 5m (last: not ready)`, and `last`
- * is `not ready`.
+ * @param findingsOfLimit findings for a wait that reaches its limit. `limitText` is e.g. `within 5m (last: not ready)`, and
+ * `lastMessage` is `not ready`.
  * @param findingOfRefusal finding for a refused call. Default: the call's own error is thrown.
  * @throws Failure at the limit.
  */

@@ -12,7 +12,7 @@ export function hold(): void {
   release = undefined;
 }
 
-/** Calls `act` once there is something to remove; at once if there already is. */
+/** Calls `action` once there is something to remove; at once if there already is. */
 export function whenHeld(action: () => void): void {
   if (isHeld) action();
   else release = action;

@@ -10,9 +10,9 @@ import type { Observations } from "./observations";
  */
 export function withoutAway(
   plan: Plan,
-  seen: Observations,
-): { plan: Plan; seen: Observations; away: string[] } {
-  const { machines = [], nodes } = seen;
+  observations: Observations,
+): { plan: Plan; observations: Observations; away: string[] } {
+  const { machines = [], nodes } = observations;
   const isReady = (name: string): boolean =>
     nodes?.find((node) => node.name === name)?.ready === true;
   const hasAnswered = (name: string): boolean =>
@@ -21,21 +21,21 @@ export function withoutAway(
     .map(({ name }) => name)
     .filter((name) => plan.spec.machines[name]?.mayBeAway === true && nodes !== undefined)
     .filter((name) => !isReady(name) && !hasAnswered(name));
-  if (away.length === 0) return { plan, seen, away };
+  if (away.length === 0) return { plan, observations, away };
   const isPresent = ({ name }: { name: string }): boolean => !away.includes(name);
   const awayNodesLeft = away.filter((name) => nodes!.some((node) => node.name === name)).length;
   return {
     plan: { ...plan, machines: plan.machines.filter(isPresent) },
-    seen: {
-      ...seen,
+    observations: {
+      ...observations,
       machines: machines.filter(isPresent),
       nodes: nodes!.filter(isPresent),
       ...defined({
-        daemonSets: seen.daemonSets?.map((set) => ({
+        daemonSets: observations.daemonSets?.map((set) => ({
           ...set,
           desired: Math.max(set.ready, set.desired - awayNodesLeft),
         })),
-        pods: seen.pods?.filter(({ node }) => node === undefined || !away.includes(node)),
+        pods: observations.pods?.filter(({ node }) => node === undefined || !away.includes(node)),
       }),
     },
     away,

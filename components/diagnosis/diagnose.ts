@@ -18,10 +18,10 @@ export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
  *
  * @param plan Plan of the stack; without it the system is derived from the observations.
  */
-export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
-  const system = systemOf(seen, plan);
+export function diagnose(observations: Observations, plan?: Plan): Diagnosis[] {
+  const system = systemOf(observations, plan);
   const missingFixes = fixes
-    .map((fix) => ({ fix, evidence: fix.sign(seen, system) }))
+    .map((fix) => ({ fix, evidence: fix.sign(observations, system) }))
     .filter(({ evidence }) => evidence.length > 0);
   const evidenceOf = (select: (fix: Fix) => boolean): Evidence[] =>
     missingFixes.filter(({ fix }) => select(fix)).flatMap(({ evidence }) => evidence);
@@ -29,8 +29,8 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const otherDiagnoses = causeIds.map((fix): Diagnosis => {
     const { symptom, cause, remedy, texts, signs } = causes[fix];
     const evidence = independentEvidence(evidenceUnderneath, [
-      ...(signs?.(seen) ?? []),
-      ...matching(seen, texts),
+      ...(signs?.(observations) ?? []),
+      ...matching(observations, texts),
     ]);
     return { fix, symptom, cause, remedy, evidence };
   });

@@ -18,8 +18,12 @@ export const followsFrom = (evidence: Evidence, reasons: readonly Evidence[]): b
   );
 
 /** Matching lines of messages, each with the name of its subject; with a namespace, only messages of that namespace. */
-export function matching(seen: Observations, pattern: RegExp, namespace?: string): Evidence[] {
-  const lines = messagesOf(seen)
+export function matching(
+  observations: Observations,
+  pattern: RegExp,
+  namespace?: string,
+): Evidence[] {
+  const lines = messagesOf(observations)
     .filter(
       (message) =>
         pattern.test(message.text) &&

@@ -8,8 +8,8 @@ export function inventoryOf(
   { nodes = [], machines = [] }: Observations,
 ): string[] {
   return gpuMachines.flatMap(({ name }) => {
-    const node = nodes.find((one) => one.name === name);
-    const machine = machines.find((one) => one.name === name);
+    const node = nodes.find((candidate) => candidate.name === name);
+    const machine = machines.find((candidate) => candidate.name === name);
     const parts = [
       ...cardsOf(
         plan?.spec.machines[name]?.gpus?.map(({ model }) => model),

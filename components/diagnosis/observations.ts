@@ -329,7 +329,7 @@ export interface Message {
 }
 
 /** Every message of the observations, from every source. */
-export function messagesOf(seen: Observations): Message[] {
+export function messagesOf(observations: Observations): Message[] {
   const messagesOfPod = (pod: ObservedPod): Message[] =>
     [
       pod.message,
@@ -347,15 +347,16 @@ export function messagesOf(seen: Observations): Message[] {
         text,
       }));
   const nodeOf = ({ object, namespace }: ObservedEvent): string | undefined =>
-    seen.pods?.find((pod) => object === `Pod/${pod.name}` && pod.namespace === namespace)?.node;
+    observations.pods?.find((pod) => object === `Pod/${pod.name}` && pod.namespace === namespace)
+      ?.node;
   return [
-    ...(seen.pods ?? []).flatMap(messagesOfPod),
-    ...(seen.events ?? []).map((event) => ({
+    ...(observations.pods ?? []).flatMap(messagesOfPod),
+    ...(observations.events ?? []).map((event) => ({
       about: event.object,
       ...defined({ namespace: event.namespace, node: nodeOf(event) }),
       text: event.message,
     })),
-    ...(seen.machines ?? []).flatMap((machine) =>
+    ...(observations.machines ?? []).flatMap((machine) =>
       (machine.errors ?? []).map((text) => ({
         about: `machine ${machine.name}`,
         node: machine.name,

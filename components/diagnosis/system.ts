@@ -24,8 +24,8 @@ export interface System {
 }
 
 /** The system of a plan; without a plan, the observed system. */
-export const systemOf = (seen: Observations, plan?: Plan): System =>
-  plan === undefined ? observedSystem(seen) : plannedSystem(plan);
+export const systemOf = (observations: Observations, plan?: Plan): System =>
+  plan === undefined ? observedSystem(observations) : plannedSystem(plan);
 
 function plannedSystem(plan: Plan): System {
   const { mode, release, runtimeClass, nodeSelector } = plan.kubernetes;
@@ -50,12 +50,12 @@ function plannedSystem(plan: Plan): System {
  * `extensions.talos.dev/<name>=<version>`, and reports its release in the node's OS image, `Talos (v1.12.6)`. Source:
  * talos, internal/app/machined/pkg/controllers/k8s/node_label_spec.go.
  */
-function observedSystem(seen: Observations): System {
-  const gpuNodes = (seen.nodes ?? []).filter(hasDriverExtension);
-  const version = (gpuNodes.length > 0 ? gpuNodes : (seen.nodes ?? []))
+function observedSystem(observations: Observations): System {
+  const gpuNodes = (observations.nodes ?? []).filter(hasDriverExtension);
+  const version = (gpuNodes.length > 0 ? gpuNodes : (observations.nodes ?? []))
     .map(talosVersionOf)
     .find(Boolean);
-  const release = observedRelease(seen);
+  const release = observedRelease(observations);
   return {
     ...(version === undefined ? {} : { era: eraOf(version) }),
     ...release,
@@ -109,8 +109,15 @@ export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): stri
  * named after its release and chart. NVIDIA's manifest without Helm gives its DaemonSet the same name as the operator's
  * (k8s-device-plugin, deployments/static).
  */
-function observedRelease(seen: Observations): { mode?: GpuProviderName; namespace?: string } {
-  const objects = [...(seen.daemonSets ?? []), ...(seen.deployments ?? []), ...(seen.pods ?? [])];
+function observedRelease(observations: Observations): {
+  mode?: GpuProviderName;
+  namespace?: string;
+} {
+  const objects = [
+    ...(observations.daemonSets ?? []),
+    ...(observations.deployments ?? []),
+    ...(observations.pods ?? []),
+  ];
   const operator = objects.find(({ name }) => /gpu-operator|nvidia-operator-validator/.test(name));
   if (operator) return { mode: "operator", namespace: operator.namespace };
   const plugin = objects.find(({ name }) => /device-plugin/.test(name) && /nvidia|nvdp/.test(name));

@@ -34,13 +34,15 @@ export interface GpuRequest {
 export function gpuRequest(
   name: string,
   owner: string,
-  { resourceOrClass: of, gpus = 1, claim, namespace }: GpuNeed,
+  { resourceOrClass, gpus = 1, claim, namespace }: GpuNeed,
   opts: pulumi.CustomResourceOptions,
 ): GpuRequest {
   if (claim === undefined)
     return {
       pod: {},
-      resources: { limits: pulumi.output(of).apply((resource) => ({ [resource]: String(gpus) })) },
+      resources: {
+        limits: pulumi.output(resourceOrClass).apply((resource) => ({ [resource]: String(gpus) })),
+      },
     };
   const requestOf = (podClaim: k8s.types.input.core.v1.PodResourceClaim): GpuRequest => ({
     pod: { resourceClaims: [podClaim] },
@@ -50,7 +52,7 @@ export function gpuRequest(
   if (namedClaim !== undefined) return requestOf({ name: "gpus", ...namedClaim });
   const selectors = selectorsOf(claim).map((expression) => ({ cel: { expression } }));
   const exactly = {
-    deviceClassName: of,
+    deviceClassName: resourceOrClass,
     count: gpus,
     ...(selectors.length > 0 ? { selectors } : {}),
   };

@@ -116,14 +116,7 @@ export function gpuStack(
       ? { ...testOpts, ignoreChanges: ["*"] }
       : testOpts;
     const resource = ownedName(name, names.get(machine.name)!);
-    return smokeTest(
-      resource,
-      recipe,
-      machine,
-      limits.gate,
-      { priority, asked: testGpuRequest },
-      options,
-    );
+    return smokeTest(resource, recipe, machine, limits.gate, { priority, testGpuRequest }, options);
   };
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
     const putBack = (mustPass ? firstStep : releaseStep).putBack(afterRelease);

@@ -65,8 +65,8 @@ export function smokeTest(
   limit: number,
   {
     priority: priorityClassName,
-    asked: testRequestOfGpu,
-  }: { priority: pulumi.Input<string>; asked?: GpuRequest | undefined },
+    testGpuRequest: testRequestOfGpu,
+  }: { priority: pulumi.Input<string>; testGpuRequest?: GpuRequest | undefined },
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
   const testedParts = whatIsTested(recipe, machine);

@@ -97,7 +97,7 @@ export function isBelow(root: string, file: string): boolean {
   );
 }
 
-/** Content of a file, up to `most` bytes. */
+/** Content of a file, up to `maxBytes` bytes. */
 function readUpTo(descriptor: number, maxBytes: number): Buffer {
   const bytes = Buffer.allocUnsafe(maxBytes);
   let read = 0;

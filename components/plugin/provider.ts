@@ -32,10 +32,10 @@ export function componentsBy(text: string): Provider {
     // Async, so that an error of the constructor reaches the engine as this component's error.
     construct: async (name, type, args, options) => {
       const { outputs, Class } = componentOf(type, schema);
-      const made = new Class(name, args, options);
+      const component = new Class(name, args, options);
       return Promise.resolve({
-        urn: made.urn,
-        state: Object.fromEntries(outputs.map((each) => [each, made[each]])),
+        urn: component.urn,
+        state: Object.fromEntries(outputs.map((output) => [output, component[output]])),
       });
     },
   };

@@ -88,7 +88,7 @@ export async function adopt(
       await machine.stage(live);
       throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
     }
-    // If Pulumi ends only now, the next run's `stagedBefore` finds the additions.
+    // If Pulumi ends only now, the next run's `previouslyStaged` finds the additions.
     return result;
   });
 }

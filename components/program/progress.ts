@@ -44,7 +44,7 @@ export class Phases<Name extends string = string> {
     private readonly onBegin: (name: Name) => void = () => {},
   ) {}
 
-  /** Runs one phase. `says` is its progress line: what the phase does, and how long it may take. */
+  /** Runs one phase. `description` is its progress line: what the phase does, and how long it may take. */
   async run<T>(name: Name, description: string, work: () => Promise<T>): Promise<T> {
     this.onBegin(name);
     this.report(`${name}: ${description}`);

@@ -104,12 +104,12 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
 /** Findings about unusable credentials. An empty one is always reported, because it was passed by mistake. */
 function unusableCredentials(
   neededCredentials: Credential[],
-  { credentials: given }: Clients,
+  { credentials }: Clients,
 ): FieldFinding[] {
-  if (given.empty.length > 0) return [...given.empty];
+  if (credentials.empty.length > 0) return [...credentials.empty];
   const problems = [
-    neededCredentials.includes("talosconfig") ? given.talosconfigInUse().problem : undefined,
-    neededCredentials.includes("kubeconfig") ? given.unreadableKubeconfig : undefined,
+    neededCredentials.includes("talosconfig") ? credentials.talosconfigInUse().problem : undefined,
+    neededCredentials.includes("kubeconfig") ? credentials.unreadableKubeconfig : undefined,
   ];
   return problems.filter((problem) => problem !== undefined);
 }
@@ -117,11 +117,11 @@ function unusableCredentials(
 /** Findings about credentials that have expired or are not valid yet. */
 function expiredCredentials(
   neededCredentials: Credential[],
-  { credentials: given }: Clients,
+  { credentials }: Clients,
 ): FieldFinding[] {
   return certificateFindings(
-    neededCredentials.includes("talosconfig") ? given.talosconfigInUse().text : undefined,
-    neededCredentials.includes("kubeconfig") ? given.kubeconfig : undefined,
+    neededCredentials.includes("talosconfig") ? credentials.talosconfigInUse().text : undefined,
+    neededCredentials.includes("kubeconfig") ? credentials.kubeconfig : undefined,
     new Date(),
   );
 }

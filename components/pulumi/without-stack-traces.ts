@@ -28,17 +28,17 @@ export const withoutStackTracesUnless =
 /**
  * Whether a resource has transformations other than those of its class: from its options, its parents or the stack.
  *
- * @param given options including those of the class.
+ * @param name options including those of the class.
  * @param opts options that the user passed.
  */
 export function transformsMore(
   resource: pulumi.Resource,
-  given: pulumi.ResourceOptions,
+  name: pulumi.ResourceOptions,
   opts: pulumi.ResourceOptions = {},
 ): boolean {
   const count = ({ transformations = [] }: pulumi.ResourceOptions): number =>
     transformations.length;
   // Public at run time, but not in the SDK's types (pulumi/pulumi v3.248.0, sdk/nodejs/resource.ts).
   const { __transformations: all = [] } = resource as unknown as { __transformations?: unknown[] };
-  return all.length > count(given) - count(opts);
+  return all.length > count(name) - count(opts);
 }

@@ -54,13 +54,13 @@ export function storingServer<Args extends StoringArgs>(
   name: string,
   kind: NamespaceRule<NoInfer<Args>> & {
     readonly server: { readonly name: string; readonly port: number };
-    readonly keeps: string;
+    readonly volumeSuffix: string;
   },
   args: Args,
-  { storage, mountPath, container, group, sharedMount: beside, pod = {} }: Storing,
+  { storage, mountPath, container, group, sharedMount, pod = {} }: Storing,
   opts: pulumi.CustomResourceOptions,
 ): Server {
-  const { keeps } = kind;
+  const { volumeSuffix } = kind;
   const { port } = kind.server;
   const { serverName = kind.server.name } = args;
   const { active = true, readyWithin = 1200, exposure } = args;
@@ -82,8 +82,8 @@ export function storingServer<Args extends StoringArgs>(
   const gpuAndVolumes = {
     resources: request.resources,
     volumeMounts: [
-      { name: keeps, mountPath },
-      ...(beside ? [{ name: beside.volume.name, mountPath: beside.mountPath }] : []),
+      { name: volumeSuffix, mountPath },
+      ...(sharedMount ? [{ name: sharedMount.volume.name, mountPath: sharedMount.mountPath }] : []),
     ],
   };
   const spec = {
@@ -102,14 +102,14 @@ export function storingServer<Args extends StoringArgs>(
         ...container(readyWithin),
       },
     ],
-    volumes: beside ? [beside.volume] : [],
+    volumes: sharedMount ? [sharedMount.volume] : [],
   };
   if (group !== undefined) {
     const { first: firstContainer, ...groupSettings } = group;
     const pod = { ...spec, initContainers: [{ ...firstContainer(readyWithin), ...gpuAndVolumes }] };
     return serverGroup(
       name,
-      { ...settings, ...groupSettings, pod, volume: { name: keeps, claim } },
+      { ...settings, ...groupSettings, pod, volume: { name: volumeSuffix, claim } },
       opts,
     );
   }
@@ -123,12 +123,15 @@ export function storingServer<Args extends StoringArgs>(
    * (`components/kubernetes/guard`).
    */
   const createdClaim = new k8s.core.v1.PersistentVolumeClaim(
-    `${name}-${keeps}`,
-    { metadata: { name: volumeName(serverName, keeps), namespace, annotations }, spec: claim },
+    `${name}-${volumeSuffix}`,
+    {
+      metadata: { name: volumeName(serverName, volumeSuffix), namespace, annotations },
+      spec: claim,
+    },
     { ...opts, deleteBeforeReplace: false },
   );
   const volumes = [
-    { name: keeps, persistentVolumeClaim: { claimName: createdClaim.metadata.name } },
+    { name: volumeSuffix, persistentVolumeClaim: { claimName: createdClaim.metadata.name } },
     ...spec.volumes,
   ];
   return server(name, { ...settings, pod: { ...spec, volumes } }, opts);

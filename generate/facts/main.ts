@@ -27,9 +27,9 @@ async function main([table, source, ...otherArgs]: readonly string[]): Promise<n
     return 0;
   }
   if (table === undefined) {
-    const { lines, failed, asked } = await renewAll();
+    const { lines, failed, renewalCount } = await renewAll();
     printLines(lines);
-    return failed === asked ? 1 : 0;
+    return failed === renewalCount ? 1 : 0;
   }
   const renew = Object.hasOwn(renewals, table) ? renewals[table] : undefined;
   if (renew === undefined || otherArgs.length > 0) {

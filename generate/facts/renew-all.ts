@@ -15,7 +15,7 @@ const sources: Record<string, () => Promise<string[]>> = {
 /** Renews all tables. If a source does not answer, its table stays unchanged, and the others are still renewed. */
 export async function renewAll(
   renewals = sources,
-): Promise<{ lines: string[]; failed: number; asked: number }> {
+): Promise<{ lines: string[]; failed: number; renewalCount: number }> {
   const lines: string[] = [];
   let failed = 0;
   for (const [name, renew] of Object.entries(renewals)) {
@@ -26,5 +26,5 @@ export async function renewAll(
       lines.push(`${name}: left as they are: ${(error as Error).message}`);
     }
   }
-  return { lines, failed, asked: Object.keys(renewals).length };
+  return { lines, failed, renewalCount: Object.keys(renewals).length };
 }

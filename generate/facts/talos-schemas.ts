@@ -194,15 +194,13 @@ function rangedRecord(
 
 async function main(otherReleases: string[]): Promise<void> {
   const sources = [...releases, ...otherReleases];
-  const minors = sources
-    .map((source) => Number(source.split(".")[1]))
-    .sort((left, right) => left - right);
+  const minors = sources.map((source) => Number(source.split(".")[1])).sort((a, b) => a - b);
   const missing = minors.findIndex((minor, index) => index > 0 && minor !== minors[index - 1]! + 1);
   if (missing > 0)
     throw new Error(
       `talos-schemas: no release of Talos 1.${minors[missing]! - 1} is named; its documents would be judged by the neighboring minors; add one to the list, or name its folder, e.g. 1.${minors[missing]! - 1}.0=DIR`,
     );
-  const all = refined(sources.map(structuresOf).sort((left, right) => left.minor - right.minor));
+  const all = refined(sources.map(structuresOf).sort((a, b) => a.minor - b.minor));
   const names = [...new Set(all.flatMap(({ defs }) => Object.keys(defs)))].sort();
   const records = (name: string): { minor: number; record: Record<string, string> }[] =>
     all.flatMap(({ minor, defs }) =>

@@ -44,11 +44,11 @@ export async function observeMachines(
       const { machine, failed } = await observePatiently(name, talos, access.patience ?? 0);
       result.machines.push(machine);
       if (failed.length > 0) result.unseen.push(...unfit(version, machine.talosVersion));
-      for (const { description: what, error } of failed) {
+      for (const { description: part, error } of failed) {
         const why = whyNot(error, access.problem);
-        const isForbidden = what === "configuration" && /PermissionDenied/.test(error.message);
+        const isForbidden = part === "configuration" && /PermissionDenied/.test(error.message);
         const subject =
-          what === "release" ? `machine ${name} (${addresses[name]!})` : `machine ${name}: ${what}`;
+          part === "release" ? `machine ${name} (${addresses[name]!})` : `machine ${name}: ${part}`;
         result[isForbidden ? "leftOut" : "unseen"].push(`${subject} could not be read: ${why}`);
       }
     },

@@ -41,7 +41,7 @@ const indentText = (count: unknown, value: unknown): string => {
 };
 
 const numberComparison =
-  (test: (one: number, other: number) => boolean): TemplateFunction =>
+  (test: (a: number, b: number) => boolean): TemplateFunction =>
   (a, b) => {
     if (typeof a !== "number" || typeof b !== "number")
       throw new Error("a comparison needs numbers");

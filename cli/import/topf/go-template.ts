@@ -114,7 +114,7 @@ class Scope {
 function itemsOf(value: unknown): [unknown, unknown][] {
   if (Array.isArray(value)) return value.map((item, index) => [index, item]);
   if (typeof value === "object" && value !== null)
-    return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+    return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   if (value === null || value === undefined) return [];
   throw new Error("range has neither a list nor a mapping");
 }

@@ -222,7 +222,7 @@ export class KubernetesApi {
     requestOptions: RequestOptions,
   ): Promise<Attempt> {
     const options = await this.options(description);
-    const { credentialExpiry: given } = this;
+    const { credentialExpiry: usedCredential } = this;
     const answer = await this.send(`${this.server}${path}`, requestOptions, options).catch(
       (error: Error) => {
         throw (
@@ -231,7 +231,7 @@ export class KubernetesApi {
         );
       },
     );
-    return { answer, options, credentialExpiry: given };
+    return { answer, options, credentialExpiry: usedCredential };
   }
 
   private send(

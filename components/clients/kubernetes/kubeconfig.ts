@@ -58,9 +58,9 @@ function withTokenFile(user: KubeconfigUser, content: unknown): KubeconfigUser {
 
 function withExecConfig(cluster: KubeconfigCluster, content: unknown): KubeconfigCluster {
   const extensions = listAt(entryOf(content, "clusters", cluster.name), "cluster", "extensions");
-  const extension = extensions.find((one) => one["name"] === "client.authentication.k8s.io/exec")?.[
-    "extension"
-  ];
+  const extension = extensions.find(
+    (candidate) => candidate["name"] === "client.authentication.k8s.io/exec",
+  )?.["extension"];
   return extension === undefined ? cluster : { ...cluster, execConfig: extension };
 }
 

@@ -120,7 +120,7 @@ export function driverErrors(lines: readonly string[]): string[] {
     if (report) report.repetitions += 1;
     else reports.set(xid ?? line, { line, repetitions: 0 });
   }
-  return [...reports.values()].map(({ line, repetitions: more }) =>
-    more === 0 ? line : `${line} (and ${more} more of it)`,
+  return [...reports.values()].map(({ line, repetitions }) =>
+    repetitions === 0 ? line : `${line} (and ${repetitions} more of it)`,
   );
 }

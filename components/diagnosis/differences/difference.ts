@@ -34,14 +34,14 @@ const WIDTH = 300;
 
 /** Messages of an object's failing pods and of its events, without duplicates. */
 export function lastWords(
-  seen: Observations,
+  observations: Observations,
   kind: string,
   namespace: string,
   name: string,
 ): string[] {
-  const pods = podsOf(seen, kind, namespace, name);
+  const pods = podsOf(observations, kind, namespace, name);
   const about = [`${kind}/${name}`, ...pods.map((pod) => `Pod/${pod.name}`)];
-  const events = (seen.events ?? [])
+  const events = (observations.events ?? [])
     .filter(
       (event) =>
         event.namespace === namespace &&
@@ -82,8 +82,13 @@ function wordsOfContainer(container: ObservedContainer): string[] {
 }
 
 /** Pods of a controller. A Deployment's pods belong to its ReplicaSets, whose names begin with the Deployment's. */
-const podsOf = (seen: Observations, kind: string, namespace: string, name: string): ObservedPod[] =>
-  (seen.pods ?? []).filter(
+const podsOf = (
+  observations: Observations,
+  kind: string,
+  namespace: string,
+  name: string,
+): ObservedPod[] =>
+  (observations.pods ?? []).filter(
     (pod) =>
       pod.namespace === namespace &&
       (kind === "Pod"

@@ -15,25 +15,25 @@ import { difference, type Difference, lastWords, wordsOfPod } from "./difference
  * Differences of the GPU provider from the plan: RuntimeClass, namespace, release, its operands, and the stack's own
  * objects.
  */
-export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {
+export function exposureDifferences(plan: Plan, observations: Observations): Difference[] {
   const { release: plannedRelease, namespace } = plan.kubernetes;
   const namespaces = [...new Set([plannedRelease.namespace, namespace])]; // of the release, and of the stack's other objects
-  const remedy = ownersRemedy(plan, seen);
+  const remedy = ownersRemedy(plan, observations);
   const withOwnersRemedy = (differences: Difference[]): Difference[] =>
     remedy === undefined
       ? differences
       : differences.map((item) => ({ ...item, remedy: item.remedy ?? remedy }));
   return [
-    ...runtimeClass(plan, seen),
-    ...namespaceLabels(plan, seen),
-    ...release(plan, seen),
-    ...required(plan, seen, remedy),
-    ...withOwnersRemedy(chartVersion(plan, seen)),
+    ...runtimeClass(plan, observations),
+    ...namespaceLabels(plan, observations),
+    ...release(plan, observations),
+    ...required(plan, observations, remedy),
+    ...withOwnersRemedy(chartVersion(plan, observations)),
     ...namespaces.flatMap((item) => {
-      const unready = unreadyOfNvidia(seen, item);
+      const unready = unreadyOfNvidia(observations, item);
       return item === namespace ? unready : withOwnersRemedy(unready);
     }),
-    ...smokeTests(plan, seen),
+    ...smokeTests(plan, observations),
   ];
 }
 
@@ -136,9 +136,9 @@ function requiredOf({ kubernetes, machines, spec }: Plan): RequiredObject[] {
   ];
 }
 
-const required = (plan: Plan, seen: Observations, remedyOfOwner?: string): Difference[] =>
+const required = (plan: Plan, observations: Observations, remedyOfOwner?: string): Difference[] =>
   requiredOf(plan).flatMap((object) => {
-    const differences = differencesOf(object, plan, seen);
+    const differences = differencesOf(object, plan, observations);
     const remedy = object.isOfStack ? undefined : remedyOfOwner;
     return remedy === undefined
       ? differences
@@ -147,13 +147,13 @@ const required = (plan: Plan, seen: Observations, remedyOfOwner?: string): Diffe
 
 /** Differences of a controller that the plan requires. */
 function differencesOf(
-  { kind, description: what, isOfStack: ours, matches, minPods: wants }: RequiredObject,
+  { kind, description, isOfStack, matches, minPods }: RequiredObject,
   plan: Plan,
-  seen: Observations,
+  observations: Observations,
 ): Difference[] {
-  const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
+  const { namespace } = isOfStack ? plan.kubernetes : plan.kubernetes.release;
   const objects: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
-    kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
+    kind === "DaemonSet" ? observations.daemonSets : observations.deployments;
   if (objects === undefined) return [];
   // A chart may have one DaemonSet per kind of node, e.g. with MPS.
   const matching = objects.filter(
@@ -161,18 +161,19 @@ function differencesOf(
   );
   if (matching.length === 0) {
     const otherNamespace = objects.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
-    const problem = ours
+    const problem = isOfStack
       ? `is not in namespace ${namespace}`
       : whereInstead(plan, namespace, otherNamespace);
-    const missing = difference(`${kind} of ${what}`, problem);
-    if (ours || otherNamespace === undefined || !plan.kubernetes.external) return missing;
+    const missing = difference(`${kind} of ${description}`, problem);
+    if (isOfStack || otherNamespace === undefined || !plan.kubernetes.external) return missing;
     const remedy = `write \`external.namespace: ${otherNamespace}\` in the stack's file`;
     return missing.map((item) => ({ ...item, remedy }));
   }
   const desired = matching.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
-  if (matching.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
-  const words = matching.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
-  const problem = `has ${desired} desired pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
+  if (matching.every((candidate) => candidate.desired === undefined) || desired >= minPods)
+    return [];
+  const words = matching.flatMap(({ name }) => lastWords(observations, kind, namespace, name));
+  const problem = `has ${desired} desired pods, the plan has ${minPods} GPU machine${minPods === 1 ? "" : "s"}`;
   return difference(`${kind} ${namespace}/${matching[0]!.name}`, problem, words);
 }
 
@@ -196,11 +197,11 @@ function whereInstead(
  * Difference in the chart's version, from the label `helm.sh/chart: <name>-<version>` of the chart's objects. Skips
  * objects without that label.
  */
-function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
+function chartVersion({ kubernetes }: Plan, observations: Observations): Difference[] {
   const { namespace, chart, version } = kubernetes.release;
   if (version === "") return [];
   const planned = `${chart}-${version.replace(/^v/, "")}`;
-  const otherCharts = [...(seen.daemonSets ?? []), ...(seen.deployments ?? [])]
+  const otherCharts = [...(observations.daemonSets ?? []), ...(observations.deployments ?? [])]
     .filter((object) => object.namespace === namespace)
     .flatMap(({ labels }) => labels?.["helm.sh/chart"]?.replace(`${chart}-v`, `${chart}-`) ?? [])
     .filter((label) => new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
@@ -214,7 +215,7 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
  * DaemonSets, Deployments and pods without an owner that are not ready in a namespace. In the shared kube-system, only
  * objects of NVIDIA, of Node Feature Discovery and of this stack.
  */
-export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
+export function unreadyOfNvidia(observations: Observations, namespace: string): Difference[] {
   const nvidiaNames = /nvidia|gpu|dcgm|node-feature-discovery/;
   const inNamespace = <T extends { namespace: string; name: string }>(objects: T[] = []): T[] =>
     objects.filter(
@@ -223,11 +224,13 @@ export function unreadyOfNvidia(seen: Observations, namespace: string): Differen
         (namespace !== "kube-system" || nvidiaNames.test(object.name)),
     );
   return [
-    ...inNamespace(seen.daemonSets).flatMap((set) => unready(seen, "DaemonSet", set)),
-    ...inNamespace(seen.deployments).flatMap((deployment) =>
-      unready(seen, "Deployment", deployment),
+    ...inNamespace(observations.daemonSets).flatMap((set) =>
+      unready(observations, "DaemonSet", set),
     ),
-    ...inNamespace(seen.pods)
+    ...inNamespace(observations.deployments).flatMap((deployment) =>
+      unready(observations, "Deployment", deployment),
+    ),
+    ...inNamespace(observations.pods)
       .filter(
         ({ owner, labels }) =>
           owner === undefined && labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu",
@@ -244,7 +247,7 @@ export const isWell = ({ phase, containers = [] }: ObservedPod): boolean =>
 
 /** Difference of a controller that has too few ready pods, or pods from before its last change. */
 export function unready(
-  seen: Observations,
+  observations: Observations,
   kind: "DaemonSet" | "Deployment",
   { namespace, name, desired, ready, outdated }: ObservedDaemonSet | ObservedDeployment,
 ): Difference[] {
@@ -255,20 +258,20 @@ export function unready(
   return difference(
     `${kind} ${namespace}/${name}`,
     problem,
-    lastWords(seen, kind, namespace, name),
+    lastWords(observations, kind, namespace, name),
   );
 }
 
 /** A machine's smoke test; its name ends in a hash of what it tests. */
-function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Difference[] {
+function smokeTests({ machines, kubernetes }: Plan, observations: Observations): Difference[] {
   const { namespace } = kubernetes;
-  if (seen.jobs === undefined) return [];
+  if (observations.jobs === undefined) return [];
   const names = smokeTestNames(
     machines.filter(({ gpuCount }) => gpuCount > 0).map(({ name }) => name),
   );
   return [...names].flatMap(([machine, prefix]) => {
     const tests = newest(
-      seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)),
+      observations.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)),
     );
     if (tests.length === 0)
       return difference(`Job of the smoke test of ${machine}`, `is not in namespace ${namespace}`);
@@ -276,7 +279,7 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
       ({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested,
     );
     if (isDecided) return [];
-    const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
+    const words = tests.flatMap((test) => lastWords(observations, "Job", namespace, test.name));
     return difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words);
   });
 }

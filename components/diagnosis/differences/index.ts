@@ -15,10 +15,13 @@ export { type Difference, inOneLine } from "./difference";
  * Differences between observations and plan, from the machines up; without a plan, between observations and any working
  * GPU cluster. Pure. Objects that were not observed are skipped, so an empty list says nothing about them.
  */
-export function differences(seen: Observations, plan?: Plan): Difference[] {
-  if (plan === undefined) return withoutPlan(seen);
+export function differences(observations: Observations, plan?: Plan): Difference[] {
+  if (plan === undefined) return withoutPlan(observations);
   const areas = [machineDifferences, nodeDifferences, exposureDifferences, workloadDifferences];
-  const allDifferences = [...areas.flatMap((area) => area(plan, seen)), ...waitingForGpus(seen)];
+  const allDifferences = [
+    ...areas.flatMap((area) => area(plan, observations)),
+    ...waitingForGpus(observations),
+  ];
   // Two areas report a workload in the release's namespace.
   return [...new Map(allDifferences.map((item) => [inOneLine(item), item])).values()];
 }
@@ -32,18 +35,18 @@ const nothingOffers =
  * Differences from every GPU cluster's requirements, if there is no plan: a GPU node, GPUs on it, and a working GPU
  * provider.
  */
-function withoutPlan(seen: Observations): Difference[] {
-  if (seen.nodes === undefined) return [];
-  const nodes = seen.nodes.filter(showsGpu);
-  const { namespace, mode } = systemOf(seen);
-  const isListed = seen.daemonSets !== undefined && seen.pods !== undefined;
+function withoutPlan(observations: Observations): Difference[] {
+  if (observations.nodes === undefined) return [];
+  const nodes = observations.nodes.filter(showsGpu);
+  const { namespace, mode } = systemOf(observations);
+  const isListed = observations.daemonSets !== undefined && observations.pods !== undefined;
   return [
     ...difference("cluster", nodes.length === 0 && noGpuNode),
     ...difference("cluster", isListed && mode === undefined && nothingOffers),
-    ...nodes.flatMap((node) => gpuNode(node, seen, namespace)),
-    ...missingRuntimeClasses(seen),
-    ...waitingForGpus(seen),
-    ...(namespace === undefined ? [] : unreadyOfNvidia(seen, namespace)),
+    ...nodes.flatMap((node) => gpuNode(node, observations, namespace)),
+    ...missingRuntimeClasses(observations),
+    ...waitingForGpus(observations),
+    ...(namespace === undefined ? [] : unreadyOfNvidia(observations, namespace)),
   ];
 }
 
@@ -53,16 +56,16 @@ const offering = (name: string): boolean =>
 
 function gpuNode(
   node: ObservedNode,
-  seen: Observations,
+  observations: Observations,
   namespace: string | undefined,
 ): Difference[] {
   const offersGpus = Object.entries(node.allocatable ?? {}).some(
     ([resource, count]) => isGpu(resource) && count !== "0",
   );
-  const plugin = (seen.daemonSets ?? []).find(
+  const plugin = (observations.daemonSets ?? []).find(
     (set) => set.namespace === namespace && offering(set.name),
   );
-  const words = plugin && lastWords(seen, "DaemonSet", plugin.namespace, plugin.name);
+  const words = plugin && lastWords(observations, "DaemonSet", plugin.namespace, plugin.name);
   const problem =
     !offersGpus &&
     !node.devicesUnseen &&

@@ -12,10 +12,10 @@ import type { Observations, ObservedMachine } from "../observations";
 import { difference, type Difference } from "./difference";
 
 /** Differences between a machine and the plan. Properties that could not be read are skipped. */
-export const machineDifferences = (plan: Plan, seen: Observations): Difference[] =>
+export const machineDifferences = (plan: Plan, observations: Observations): Difference[] =>
   plan.machines.flatMap((recipe) => {
     const about = `machine ${recipe.name}`;
-    const machine = seen.machines?.find(({ name }) => name === recipe.name);
+    const machine = observations.machines?.find(({ name }) => name === recipe.name);
     if (machine === undefined) return [];
     const { stage = "running", bootErrors = [] } = machine;
     return [
@@ -155,9 +155,9 @@ function services(
  */
 function containerd(
   { containerdPart: planned }: MachineRecipe,
-  seen: ObservedMachine,
+  observations: ObservedMachine,
 ): string | false | undefined {
-  const { containerdPart: actualPart, mergedContainerd, talosVersion } = seen;
+  const { containerdPart: actualPart, mergedContainerd, talosVersion } = observations;
   if (planned === undefined) return undefined;
   if (talosVersion !== undefined && mergesInMemory(talosVersion) && mergedContainerd !== undefined)
     return containerdProblem(talosVersion, planned, mergedContainerd);

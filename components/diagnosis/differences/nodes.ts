@@ -127,7 +127,7 @@ function taints(
   const planned = taintsOf(plan.spec.machines[name]!).map(describeTaint);
   const isTolerated = (taint: NodeTaint): boolean =>
     taint.effect === "PreferNoSchedule" ||
-    plan.kubernetes.tolerations.some((one) => tolerates(one, taint));
+    plan.kubernetes.tolerations.some((toleration) => tolerates(toleration, taint));
   return [
     ...planned
       .filter((taint) => !actualTaints.includes(taint))

@@ -3,15 +3,15 @@ import { didYouMean } from "../../recipe/rules/suggest";
 import { difference, type Difference } from "./difference";
 
 /** Pods that request GPUs which no node of the cluster can ever offer. */
-export const waitingForGpus = (seen: Observations): Difference[] =>
-  waiting(seen).flatMap((pod) =>
-    difference(`Pod ${pod.namespace}/${pod.name}`, whyUnschedulable(pod, seen.nodes ?? [])),
+export const waitingForGpus = (observations: Observations): Difference[] =>
+  waiting(observations).flatMap((pod) =>
+    difference(`Pod ${pod.namespace}/${pod.name}`, whyUnschedulable(pod, observations.nodes ?? [])),
   );
 
 /** Sentences about pods that wait for units that other pods use. */
-export const waitingForUnits = (seen: Observations): string[] =>
-  waiting(seen)
-    .filter((pod) => whyUnschedulable(pod, seen.nodes ?? []) === undefined)
+export const waitingForUnits = (observations: Observations): string[] =>
+  waiting(observations)
+    .filter((pod) => whyUnschedulable(pod, observations.nodes ?? []) === undefined)
     .map(
       (pod) =>
         `Pod ${pod.namespace}/${pod.name} is Pending, and requests ${askedBy(pod)}: it waits for free GPUs, or for a node that meets its other conditions (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,

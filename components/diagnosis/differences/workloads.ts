@@ -6,16 +6,16 @@ import { difference, type Difference, wordsOfPod } from "./difference";
 import { isWell, unready } from "./exposure";
 
 /** Workloads of the plan that are missing or not ready. */
-export function workloadDifferences(plan: Plan, seen: Observations): Difference[] {
-  return [...servers(plan, seen), ...pods(plan, seen)];
+export function workloadDifferences(plan: Plan, observations: Observations): Difference[] {
+  return [...servers(plan, observations), ...pods(plan, observations)];
 }
 
-function servers({ spec }: Plan, seen: Observations): Difference[] {
-  const { deployments } = seen;
+function servers({ spec }: Plan, observations: Observations): Difference[] {
+  const { deployments } = observations;
   if (deployments === undefined) return [];
   return plannedServers(spec).flatMap(({ name, namespace, active, group }) => {
     if (!active) return [];
-    if (group) return ofGroup(namespace, group, seen);
+    if (group) return ofGroup(namespace, group, observations);
     const about = `Deployment ${namespace}/${name}`;
     const existing = deployments.find(
       (candidate) => candidate.namespace === namespace && candidate.name === name,
@@ -23,7 +23,7 @@ function servers({ spec }: Plan, seen: Observations): Difference[] {
     if (existing === undefined) return difference(about, "is not there");
     return existing.desired === 0
       ? difference(about, "is scaled to 0")
-      : unready(seen, "Deployment", existing);
+      : unready(observations, "Deployment", existing);
   });
 }
 

@@ -20,7 +20,8 @@ export const exposureFixes = fixesOf({
       "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
     // Pods that are not created write no markers, label no node and fail no container.
-    sign: (seen, { namespace }) => matching(seen, /violates PodSecurity/, namespace),
+    sign: (observations, { namespace }) =>
+      matching(observations, /violates PodSecurity/, namespace),
     hides: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
   },
   runtimeClass: {
@@ -44,8 +45,8 @@ export const exposureFixes = fixesOf({
     source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
     // The device plugin's log says that it does not know the strategy.
-    sign: (seen, { namespace }) =>
-      matching(seen, /invalid (--device-list-strategy option|strategy)/, namespace),
+    sign: (observations, { namespace }) =>
+      matching(observations, /invalid (--device-list-strategy option|strategy)/, namespace),
   },
 });
 
@@ -148,16 +149,19 @@ export const exposureCauses = {
   },
 } satisfies Record<string, Cause>;
 
-function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
+function runtimeClassMissing(observations: Observations, system: System): Evidence[] {
   const { name, owner } = system.runtimeClass;
-  if (owner !== "component" || seen.runtimeClasses?.some((existing) => existing.name === name))
+  if (
+    owner !== "component" ||
+    observations.runtimeClasses?.some((existing) => existing.name === name)
+  )
     return [];
   const refusedPods = matching(
-    seen,
+    observations,
     new RegExp(`runtimeclass(?:(?!runtimeclass)\\S)* "?${name}"? not found`, "i"),
   );
   // A missing RuntimeClass alone proves nothing: the update may not have created it yet.
-  return refusedPods.length === 0 || seen.runtimeClasses === undefined
+  return refusedPods.length === 0 || observations.runtimeClasses === undefined
     ? refusedPods
     : [...refusedPods, `there is no RuntimeClass ${name}`];
 }

@@ -32,7 +32,7 @@ export interface FixRecord<Id extends string> extends Known {
   /** Whether a stack's plan needs the fix. */
   usedBy: (plan: Plan) => boolean;
   /** Observations that show its absence; empty if there are none. */
-  sign: (seen: Observations, system: System) => Evidence[];
+  sign: (observations: Observations, system: System) => Evidence[];
   /**
    * Fixes whose signs also appear if this one is missing, and which are then not reported for the same machine. Default
    * none.
@@ -54,7 +54,7 @@ export interface Cause extends Known {
   /** Pattern of its error messages in every release; a test has messages of real programs. */
   texts: RegExp;
   /** Further evidence of it, one line each. */
-  signs?: (seen: Observations) => string[];
+  signs?: (observations: Observations) => string[];
 }
 
 /** Whether a machine of the stack has a GPU. */

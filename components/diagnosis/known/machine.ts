@@ -135,9 +135,9 @@ export const machineFixes = fixesOf({
       hasGpu(plan) &&
       usesContainerCli(plan.spec.talosVersion, factsOf(plan.spec, plan.spec.talosVersion)),
     // The plugin itself runs with the nvidia runtime, so its pod can fail like a workload's, before any marker matters.
-    sign: (seen) =>
+    sign: (observations) =>
       matching(
-        seen,
+        observations,
         /last insn is not an exit or jmp|bpf_prog_query(?:(?!bpf_prog_query).)*failed|failed to create device filter/,
       ),
   },
@@ -148,8 +148,8 @@ export const machineFixes = fixesOf({
  * or from Talos' log of a paused boot. Source: talos, v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item
  * counts, and the machine boots; etcd-file resources are made once, injectCRIConfigPatch.
  */
-function partTwice(seen: Observations): Evidence[] {
-  return (seen.machines ?? []).flatMap(
+function partTwice(observations: Observations): Evidence[] {
+  return (observations.machines ?? []).flatMap(
     ({ name, stage, talosVersion, bootErrors = [], repeatedFiles = [] }) => {
       const errorLines = bootErrors.filter((line) =>
         ["EtcFileSpecs", "20-customization.part", "already exists"].every((words) =>
@@ -175,13 +175,14 @@ function partTwice(seen: Observations): Evidence[] {
  * Omni machines are left out, because Omni manages their schematics and upgrades. Without a plan, a missing driver
  * counts only on a node with signs of a GPU.
  */
-function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
+function runsOldSchematic(observations: Observations, { plan }: System): Evidence[] {
   const byOmni = new Set(
     plan?.machines.filter(({ configuration }) => configuration === "omni").map(({ name }) => name),
   );
   const needsDriver = (name: string): boolean =>
-    plan !== undefined || (seen.nodes ?? []).some((node) => node.name === name && showsGpu(node));
-  return (seen.machines ?? []).flatMap(
+    plan !== undefined ||
+    (observations.nodes ?? []).some((node) => node.name === name && showsGpu(node));
+  return (observations.machines ?? []).flatMap(
     ({ name, talosVersion, schematicId, imageId, installImage, modules }) => {
       if (byOmni.has(name) || modules?.includes("nvidia") || !needsDriver(name)) return [];
       const [, installedSchematic, release] =
@@ -200,7 +201,7 @@ function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
   );
 }
 
-function driverNotLoaded(seen: Observations, system: System): Evidence[] {
+function driverNotLoaded(observations: Observations, system: System): Evidence[] {
   const expected = new Map(
     system.gpuMachines.map((machine) => [machine.name, machine.schematicId]),
   );
@@ -212,7 +213,7 @@ function driverNotLoaded(seen: Observations, system: System): Evidence[] {
       (schematic === undefined || plannedSchematic === undefined || schematic === plannedSchematic)
     );
   };
-  return (seen.machines ?? [])
+  return (observations.machines ?? [])
     .filter(
       (machine) =>
         hasModules(machine.extensions) &&
@@ -243,8 +244,8 @@ const hasModules = (extensions: string[] | undefined): boolean =>
  * begin with the driver's version, e.g. `580.126.09-v1.12.6` of the modules and `570.211.01-v1.18.2` of the toolkit.
  * Source: siderolabs/extensions, nvidia-gpu, the extensions' manifests.
  */
-function librariesOfAnotherDriver(seen: Observations): Evidence[] {
-  const mixedDrivers = (seen.nodes ?? []).flatMap(({ name, labels }) => {
+function librariesOfAnotherDriver(observations: Observations): Evidence[] {
+  const mixedDrivers = (observations.nodes ?? []).flatMap(({ name, labels }) => {
     const driverOf = (extension: RegExp): [string, string] | undefined => {
       const label = Object.entries(labels).find(([key]) => extension.test(key));
       return label && [label[0].replace(/^[^/]*\//, ""), label[1].replace(/-.*$/, "")];
@@ -259,6 +260,6 @@ function librariesOfAnotherDriver(seen: Observations): Evidence[] {
   });
   return [
     ...mixedDrivers,
-    ...matching(seen, /driver\/library version mismatch|NVRM: API mismatch/i),
+    ...matching(observations, /driver\/library version mismatch|NVRM: API mismatch/i),
   ];
 }

@@ -73,7 +73,8 @@ export const operatorFixes = fixesOf({
     check: "operator-values",
     usedBy: byNri,
     // The operator's pods name a runtime that no machine has.
-    sign: (seen, system) => ofNri(seen, system, /no runtime for "nvidia" is configured/),
+    sign: (observations, system) =>
+      ofNri(observations, system, /no runtime for "nvidia" is configured/),
     hides: ["managementCards"],
     isUnderneath: true,
   },
@@ -91,8 +92,8 @@ export const operatorFixes = fixesOf({
     source: "gpu-operator v26.7.0, deployments/gpu-operator/values.yaml; gpu-operator#2382",
     check: "operator-values",
     usedBy: byNri,
-    sign: (seen, system) =>
-      ofNri(seen, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
+    sign: (observations, system) =>
+      ofNri(observations, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
     hides: ["managementCards"],
   },
   noRuntimeClass: {
@@ -104,7 +105,8 @@ export const operatorFixes = fixesOf({
     inForce: "remove runtimeClassName from the pod's chart or manifest",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (isStateEnabled, pre-requisites)",
     usedBy: byNri,
-    sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
+    sign: (observations, system) =>
+      ofNri(observations, system, /RuntimeClass "?nvidia"? not found/i),
   },
   managementCards: {
     does: "a pod that needs every GPU has the NRI plugin's annotation. It must run in the operator's namespace, or in one that the toolkit lists",
@@ -120,8 +122,8 @@ export const operatorFixes = fixesOf({
     check: "all-cards",
     usedBy: (plan) =>
       byNri(plan) && plan.machines.some(({ powerLimit }) => powerLimit !== undefined),
-    sign: (seen, system) =>
-      ofNri(seen, system, /power limit: nvidia-smi cannot switch persistence mode on/),
+    sign: (observations, system) =>
+      ofNri(observations, system, /power limit: nvidia-smi cannot switch persistence mode on/),
   },
 });
 
@@ -130,26 +132,28 @@ function byNri(plan: Plan): boolean {
   return hasGpu(plan) && plan.era === "nri" && plan.kubernetes.mode === "operator";
 }
 
-const ofNri = (seen: Observations, { era }: System, pattern: RegExp): Evidence[] =>
-  era === "nri" ? matching(seen, pattern) : [];
+const ofNri = (observations: Observations, { era }: System, pattern: RegExp): Evidence[] =>
+  era === "nri" ? matching(observations, pattern) : [];
 
 /** Init containers of the operator's pods that wait for marker files. */
 const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-ready"];
 
-function waitsForMarkers(seen: Observations, { namespace, mode, era }: System): string[] {
+function waitsForMarkers(observations: Observations, { namespace, mode, era }: System): string[] {
   if (mode !== "operator" || era !== "legacy") return [];
-  return markerKeeper(seen) ? [] : waitingPods(seen, namespace);
+  return markerKeeper(observations) ? [] : waitingPods(observations, namespace);
 }
 
 /** Whether a DaemonSet keeps the marker files on all of its nodes. */
-function markerKeeper(seen: Observations): boolean {
-  const keeper = (seen.daemonSets ?? []).find(({ name }) => name.includes("validation-markers"));
+function markerKeeper(observations: Observations): boolean {
+  const keeper = (observations.daemonSets ?? []).find(({ name }) =>
+    name.includes("validation-markers"),
+  );
   return keeper !== undefined && keeper.desired > 0 && keeper.ready === keeper.desired;
 }
 
 /** The operator's pods that wait for marker files, one line each. */
-const waitingPods = (seen: Observations, namespace: string | undefined): string[] =>
-  (seen.pods ?? [])
+const waitingPods = (observations: Observations, namespace: string | undefined): string[] =>
+  (observations.pods ?? [])
     .filter((pod) => pod.namespace === namespace && pod.phase === "Pending")
     .flatMap(({ name: pod, initContainers = [] }) => {
       const waiter = initContainers.find(
@@ -160,21 +164,21 @@ const waitingPods = (seen: Observations, namespace: string | undefined): string[
 
 const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
 
-function validatorProblems(seen: Observations, system: System): string[] {
+function validatorProblems(observations: Observations, system: System): string[] {
   if (system.mode !== "operator") return [];
-  if (system.era === "legacy") return validatorRuns(seen, system);
-  return system.era === undefined ? [] : validatorKeptAway(seen, system);
+  if (system.era === "legacy") return validatorRuns(observations, system);
+  return system.era === undefined ? [] : validatorKeptAway(observations, system);
 }
 
 /** From Talos 1.13 on no other program writes the files: a label from 1.12 makes the operands wait forever. */
-function validatorKeptAway(seen: Observations, { namespace }: System): string[] {
-  const labelled = (seen.nodes ?? [])
+function validatorKeptAway(observations: Observations, { namespace }: System): string[] {
+  const labelled = (observations.nodes ?? [])
     .filter(({ labels }) => labels[validatorLabel] === "false")
     .map(({ name }) => name);
-  const pods = (seen.pods ?? []).filter(
+  const pods = (observations.pods ?? []).filter(
     ({ node }) => node !== undefined && labelled.includes(node),
   );
-  const waiting = waitingPods({ ...seen, pods }, namespace);
+  const waiting = waitingPods({ ...observations, pods }, namespace);
   return waiting.length === 0
     ? []
     : [`Node/${labelled.join(", ")}: labelled ${validatorLabel}=false`, ...waiting];
@@ -184,17 +188,17 @@ function validatorKeptAway(seen: Observations, { namespace }: System): string[] 
  * Signs of a validator that never ends although the marker files are kept; without the files, their absence is the
  * finding.
  */
-function validatorRuns(seen: Observations, system: System): string[] {
-  if (!markerKeeper(seen)) return [];
+function validatorRuns(observations: Observations, system: System): string[] {
+  if (!markerKeeper(observations)) return [];
   // On a node with the label, a validator pod is just being removed.
-  const allowed = (seen.nodes ?? [])
+  const allowed = (observations.nodes ?? [])
     .filter(({ labels }) => labels[validatorLabel] !== "false")
     .map(({ name }) => name);
-  const pods = (seen.pods ?? []).filter(
+  const pods = (observations.pods ?? []).filter(
     ({ name, node }) =>
       name.includes("operator-validator") && node !== undefined && allowed.includes(node),
   );
-  return waitingPods({ ...seen, pods }, system.namespace);
+  return waitingPods({ ...observations, pods }, system.namespace);
 }
 
 const configLabel = "nvidia.com/mig.config";

@@ -75,16 +75,16 @@ const excludingTaints = (spec: ClusterSpec): NodeTaint[] =>
 /** Labels that Node Feature Discovery and NVIDIA's programs set later; if they are missing, that is another failure. */
 const setLater = /(^|\.)nvidia\.com\/|^feature\.node\.kubernetes\.io\//;
 
-function selectorFitsNoNode(seen: Observations, system: System): string[] {
-  const nodes = seen.nodes ?? [];
+function selectorFitsNoNode(observations: Observations, system: System): string[] {
+  const nodes = observations.nodes ?? [];
   if (nodes.length === 0) return [];
-  const daemonSets = (seen.daemonSets ?? []).filter(
+  const daemonSets = (observations.daemonSets ?? []).filter(
     ({ namespace, name, labels, desired }) =>
       desired === 0 &&
       ((namespace === system.namespace && /nvidia|gpu|dcgm/.test(name)) ||
         labels?.["app.kubernetes.io/managed-by"] === "talos-gpu"),
   );
-  const pods = (seen.pods ?? []).filter(
+  const pods = (observations.pods ?? []).filter(
     (pod) => pod.gpus && pod.phase === "Pending" && pod.node === undefined,
   );
   return [
@@ -108,9 +108,9 @@ function unmetLines(
     : [`${description}: no node has ${unmet.map((pair) => pair.join("=")).join(", ")}`];
 }
 
-function pluginWantsNoPods(seen: Observations, system: System): string[] {
+function pluginWantsNoPods(observations: Observations, system: System): string[] {
   if (system.mode !== "devicePlugin") return [];
-  const idle = (seen.daemonSets ?? []).filter(
+  const idle = (observations.daemonSets ?? []).filter(
     ({ namespace, name, desired }) =>
       namespace === system.namespace &&
       name.includes("device-plugin") &&
@@ -118,7 +118,7 @@ function pluginWantsNoPods(seen: Observations, system: System): string[] {
       desired === 0,
   );
   const unlabelled = system.gpuMachines.flatMap((machine) => {
-    const node = seen.nodes?.find((candidate) => candidate.name === machine.name);
+    const node = observations.nodes?.find((candidate) => candidate.name === machine.name);
     const missing =
       node &&
       Object.entries(system.nodeSelector).filter(
@@ -139,30 +139,30 @@ function pluginWantsNoPods(seen: Observations, system: System): string[] {
  * taint in their message. The scheduler of Kubernetes 1.36 does not (plugins/tainttoleration), so the stack's taint
  * must then be the node's only one.
  */
-function taintNotTolerated(seen: Observations, { plan }: System): Evidence[] {
+function taintNotTolerated(observations: Observations, { plan }: System): Evidence[] {
   if (plan === undefined) return [];
   const planned = plannedTaints(plan).filter(({ taint }) => taint.effect !== "PreferNoSchedule");
   const matchesOfTaints = planned.flatMap(({ taint }) =>
-    matching(seen, new RegExp(`untolerated taint \\{${escaped(taint.key)}: `)),
+    matching(observations, new RegExp(`untolerated taint \\{${escaped(taint.key)}: `)),
   );
   const excluded = planned
     .map(({ machine }) => machine)
-    .filter((machine) => hasNoOtherTaint(seen, plan, machine));
+    .filter((machine) => hasNoOtherTaint(observations, plan, machine));
   return excluded.length === 0
     ? matchesOfTaints
-    : [...matchesOfTaints, ...matching(seen, /untolerated taint\(s\)/)];
+    : [...matchesOfTaints, ...matching(observations, /untolerated taint\(s\)/)];
 }
 
-function hasNoOtherTaint(seen: Observations, plan: Plan, machine: string): boolean {
+function hasNoOtherTaint(observations: Observations, plan: Plan, machine: string): boolean {
   const planned = taintsOf(plan.spec.machines[machine]!).map(describeTaint);
-  const actualTaints = seen.nodes?.find(({ name }) => name === machine)?.taints ?? [];
+  const actualTaints = observations.nodes?.find(({ name }) => name === machine)?.taints ?? [];
   return actualTaints.length > 0 && actualTaints.every((taint) => planned.includes(taint));
 }
 
-function taintMissing(seen: Observations, { plan }: System): string[] {
+function taintMissing(observations: Observations, { plan }: System): string[] {
   if (plan === undefined) return [];
   return plannedTaints(plan).flatMap(({ machine, taint }) => {
-    const node = seen.nodes?.find((candidate) => candidate.name === machine);
+    const node = observations.nodes?.find((candidate) => candidate.name === machine);
     const missing = node?.taints !== undefined && !node.taints.includes(describeTaint(taint));
     return missing ? [`node ${machine} lacks ${describeTaint(taint)}`] : [];
   });

@@ -21,9 +21,9 @@ export const workloadFixes = fixesOf({
       workloadsOfKind(plan.spec, "ollama").some(({ spec: { models = [] } }) => models.length > 0),
     // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's message `init 250 result=11`
     // alone is no sign: five reports call it harmless (siderolabs/extensions#940).
-    sign: (seen) =>
+    sign: (observations) =>
       matching(
-        seen,
+        observations,
         /(?:PostStartHookError|lifecycle hook)(?:(?!PostStartHookError|lifecycle hook).)*(?:nvidia|init 250)/is,
       ),
   },
@@ -42,9 +42,9 @@ export const workloadFixes = fixesOf({
     usedBy: (plan) =>
       plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
     // The message of the CUDA runtime, or that of nvidia-container-cli for images with NVIDIA_REQUIRE_CUDA.
-    sign: (seen) =>
+    sign: (observations) =>
       matching(
-        seen,
+        observations,
         /CUDA driver version is insufficient for CUDA runtime version|requirement error: unsatisfied condition: cuda/,
       ),
   },
@@ -65,9 +65,9 @@ export const workloadFixes = fixesOf({
       workloadsOfKind(plan.spec, "vllm").some(
         ({ spec: { gpus = 1, machines = 1 } }) => gpus * machines > 1,
       ),
-    sign: (seen) =>
+    sign: (observations) =>
       matching(
-        seen,
+        observations,
         /failed to extend \/dev\/shm\/nccl-|creating shared memory segment \/dev\/shm\/nccl-/,
       ),
   },

@@ -28,7 +28,7 @@ const ANSWER = 15_000;
  * configuration, and whether it is the node of its name. Machines that are unchanged in the stack, at the same address,
  * are not asked. Parts that the stack itself added may go: the user has removed them on purpose.
  *
- * @param around.nodes nodes of the cluster; empty if they are unknown.
+ * @param context.nodes nodes of the cluster; empty if they are unknown.
  */
 export async function askMachines(
   machines: readonly AskedMachine[],

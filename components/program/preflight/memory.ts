@@ -80,8 +80,8 @@ export function takenAway(
         : [[place.addressOrUuid, name] as const],
     ),
   );
-  return presentMachines.flatMap(({ machine, owner, at }) => {
-    const leavingName = leavingByPlace.get(at);
+  return presentMachines.flatMap(({ machine, owner, at: addressOrUuid }) => {
+    const leavingName = leavingByPlace.get(addressOrUuid);
     const previousOwner = previousMachines[machine]?.place?.owner;
     const finding = previousOwner === undefined ? undefined : handOverFinding(previousOwner, owner);
     const field = `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`;
@@ -91,7 +91,7 @@ export function takenAway(
         : [
             {
               field,
-              problem: `${at} belongs to the machine ${leavingName}, which this update removes from the stack`,
+              problem: `${addressOrUuid} belongs to the machine ${leavingName}, which this update removes from the stack`,
               why: `Pulumi removes ${leavingName} last, and would remove the settings that ${machine} has just written into the configuration`,
               remedy: `keep the name ${leavingName}, or remove ${leavingName} in one update and add ${machine} in the next`,
             },

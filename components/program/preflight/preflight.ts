@@ -86,7 +86,7 @@ export async function preflight(
     : noAnswer;
   const nodes = kubernetes.then(
     (answer) => answer.nodes ?? [],
-    () => [], // `found` has the error
+    () => [], // `allFindings` has the error
   );
   const allFindings = await Promise.all([
     Promise.resolve(context.expired),

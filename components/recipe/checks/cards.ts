@@ -186,12 +186,12 @@ function unknownCard(field: string, model: string): FieldFinding {
 /**
  * Bounds of a power limit if the card's range is unknown. Each maker sets the range of its GeForce boards, and NVIDIA
  * publishes no list; reports name 150 W as the minimum of one RTX 5060 Ti. So 50 W on an RTX 5070 Ti is accepted, and
- * the power limit pod reports nvidia-smi's refusal. No board accepts more than `most` times the power of its reference
- * design, or less than the part `least` of it.
+ * the power limit pod reports nvidia-smi's refusal. No board accepts more than `mostFactor` times the power of its reference
+ * design, or less than the part `leastFactor` of it.
  */
 const mostFactor = 3;
 
-const least = 1 / 100;
+const leastFactor = 1 / 100;
 
 function complaintOf(watts: number, card: Card, field: string): Found {
   const range = powerRangeOf(card);
@@ -206,7 +206,7 @@ function complaintOf(watts: number, card: Card, field: string): Found {
     };
   }
   const defaultWatts = card.power?.default ?? 0;
-  const tooLow = watts < (range.knownMin ? range.min : defaultWatts * least);
+  const tooLow = watts < (range.knownMin ? range.min : defaultWatts * leastFactor);
   const tooHigh = watts > (range.knownMax ? range.max : defaultWatts * mostFactor);
   if (!tooLow && !tooHigh) return [];
   return {

@@ -82,10 +82,10 @@ export const driverChecks = {
       ofDrivers(context, {
         boundOf: minDriverOf,
         isSupported: (driver, least) => compareDotted(driver, least) >= 0,
-        fault: ({ driver, card, machineName: of, bound, otherBranchRemedy: instead }) => ({
-          problem: `${driver}, but the ${card.model} of ${of} needs ${bound} or newer`,
+        fault: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
+          problem: `${driver}, but the ${card.model} of ${machineName} needs ${bound} or newer`,
           why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
-          ...(instead ?? { remedy: "use a newer Talos version" }),
+          ...(otherBranchRemedy ?? { remedy: "use a newer Talos version" }),
         }),
       }),
   },
@@ -97,10 +97,10 @@ export const driverChecks = {
       ofDrivers(context, {
         boundOf: lastBranchOf,
         isSupported: (driver, last) => majorOf(driver) <= last,
-        fault: ({ driver, card, machineName: of, bound, otherBranchRemedy: instead }) => ({
-          problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) is supported only up to branch ${bound}`,
+        fault: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
+          problem: `${driver}, but the ${card.model} of ${machineName} (${card.architecture}) is supported only up to branch ${bound}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
-          ...(instead ?? { remedy: "stay on an older Talos version" }),
+          ...(otherBranchRemedy ?? { remedy: "stay on an older Talos version" }),
         }),
       }),
   },

@@ -76,8 +76,8 @@ export const externalRisks = {
     source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
     find: ofExternal(
-      ({ ownValues: own }) =>
-        own?.values === undefined && {
+      ({ ownValues }) =>
+        ownValues?.values === undefined && {
           field: "external.values",
           problem: "are unknown",
           why: "no check can verify that the release fits Talos",
@@ -91,8 +91,8 @@ export const externalRisks = {
     source: "values.yaml and templates of each release of the chart",
     ofFiles: false,
     find: ofExternal(
-      ({ ownValues: own, externalProvider: { release } }) =>
-        own?.values !== undefined &&
+      ({ ownValues, externalProvider: { release } }) =>
+        ownValues?.values !== undefined &&
         release.version === "" && {
           field: "external.version",
           problem: "the release's chart version is unknown",
@@ -107,13 +107,13 @@ export const externalRisks = {
     source: "cozystack#2323; siderolabs/docs, NVIDIA GPU (sets DISABLE_DEV_CHAR_SYMLINK_CREATION)",
     ofFiles: false,
     find: ofExternal(
-      ({ ownValues: own, externalProvider: { kind }, spec }) =>
+      ({ ownValues, externalProvider: { kind }, spec }) =>
         kind === "gpuOperator" &&
-        own?.values !== undefined &&
-        !own.partly &&
+        ownValues?.values !== undefined &&
+        !ownValues.partly &&
         eraOf(spec.talosVersion) !== "legacy" &&
         envOf(
-          valueAt(own.values, "validator", "driver", "env"),
+          valueAt(ownValues.values, "validator", "driver", "env"),
           "DISABLE_DEV_CHAR_SYMLINK_CREATION",
         ) !== "true" && {
           field: "external.values.validator.driver.env",

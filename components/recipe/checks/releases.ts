@@ -196,7 +196,7 @@ export const releaseChecks = {
       const first = spec.upgrade?.first ?? [];
       return first.flatMap((name, index): Found => {
         const field = `upgrade.first[${index}]`;
-        const machine = machines.find((one) => one.name === name);
+        const machine = machines.find((candidate) => candidate.name === name);
         if (machine === undefined) {
           const gpuWorkers = machines.filter(
             ({ spec: { role }, gpuCount }) => role === "worker" && gpuCount > 0,

@@ -41,31 +41,33 @@ export const wrongValues = (
   isAsked: (field: string) => boolean = () => true,
 ): Found =>
   rows.map((row): Found => {
-    const { field: at, when, why } = row;
-    const [release = "", ...valuePath] = at.split(".");
+    const { field, when, why } = row;
+    const [release = "", ...valuePath] = field.split(".");
     const releaseSpec = context.spec[release as "gpuOperator"];
     const value = valueAt(releaseSpec, ...valuePath);
-    if (releaseSpec === undefined || !isAsked(at)) return false;
+    if (releaseSpec === undefined || !isAsked(field)) return false;
     if (when !== undefined && !conditions[when](context)) return false;
     if ("refuses" in row) {
-      const { refuses: is, problem, remedy = "leave it out" } = row;
-      const isRefused = typeof is === "string" ? kinds[is](value) : value === is;
+      const { refuses, problem, remedy = "leave it out" } = row;
+      const isRefused = typeof refuses === "string" ? kinds[refuses](value) : value === refuses;
       return (
         isRefused && {
-          field: at,
+          field,
           problem: typeof problem === "string" ? problem : problem(anyText(value)),
           why,
           remedy,
         }
       );
     }
-    const { accepts: takes, remedy = "correct it, or leave it out" } = row;
+    const { accepts, remedy = "correct it, or leave it out" } = row;
     // `null` stands for the chart's own value.
-    const isRight = typeof takes === "string" ? kinds[takes](value) : takes.includes(value);
+    const isRight = typeof accepts === "string" ? kinds[accepts](value) : accepts.includes(value);
     if (value === undefined || value === null || isRight) return false;
     const expected =
-      typeof takes === "string" ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
-    return { field: at, problem: `must be ${expected}`, why, remedy };
+      typeof accepts === "string"
+        ? accepts
+        : `${accepts.length > 1 ? "one of " : ""}${accepts.join(", ")}`;
+    return { field, problem: `must be ${expected}`, why, remedy };
   });
 
 /**

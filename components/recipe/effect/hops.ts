@@ -47,8 +47,8 @@ export function minorsBetween(from: string, to: string): number {
 }
 
 /** The releases of a way in a line, e.g. `v1.11.5 → v1.12.12 → v1.13.9`. */
-export const wayText = (running: string, hops: readonly string[], wanted: string): string =>
-  [running, ...hops, wanted].join(" → ");
+export const wayText = (running: string, hops: readonly string[], target: string): string =>
+  [running, ...hops, target].join(" → ");
 
 /** Greatest number of hops on the way to a release: one for each older minor in the tables, without the first. */
 export const mostHops = (target: string): number =>
@@ -63,23 +63,23 @@ export const mostHops = (target: string): number =>
  * the other machines (talos, cmd/installer/pkg/install/preflight.go), but etcd limits the distance between control
  * planes.
  */
-export function wayBetween(running: string, wanted: string, basis: HopBasis = {}): HopPlan {
-  if (semver.lt(wanted, running))
+export function wayBetween(running: string, target: string, basis: HopBasis = {}): HopPlan {
+  if (semver.lt(target, running))
     return {
       hops: [],
       fault: {
-        problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
+        problem: `the machine runs ${running}, newer than the wanted ${target}`,
         why: "Talos does not support downgrades: the machine's state may have a newer format",
         remedy: `set talosVersion to ${running} or newer`,
       },
     };
-  const count = minorsBetween(running, wanted);
+  const count = minorsBetween(running, target);
   if (count <= 1) return { hops: [] };
   const { major, minor: first } = semver.parse(running)!;
   const unknown = (problem: string): HopPlan => ({
     hops: [],
     fault: {
-      problem: `the upgrade from ${running} to ${wanted} ${problem}`,
+      problem: `the upgrade from ${running} to ${target} ${problem}`,
       why: "Talos supports upgrades by one minor at a time, because each minor migrates the machine's state",
       remedy: `upgrade to the last v${major}.${first + 1} release first`,
     },
@@ -94,13 +94,13 @@ export function wayBetween(running: string, wanted: string, basis: HopBasis = {}
       );
     hops.push(hop);
   }
-  const obstacle = obstacleOn(running, hops, wanted, basis);
+  const obstacle = obstacleOn(running, hops, target, basis);
   if (obstacle === undefined) return { hops };
-  const steps = [...hops, wanted];
+  const steps = [...hops, target];
   return {
     hops,
     fault: {
-      problem: `the upgrade from ${running} to ${wanted} goes over ${hops.join(" and ")}, but ${obstacle.problem}`,
+      problem: `the upgrade from ${running} to ${target} goes over ${hops.join(" and ")}, but ${obstacle.problem}`,
       why: obstacle.why,
       remedy:
         obstacle.remedy ??
@@ -138,7 +138,7 @@ interface HopObstacle {
 function obstacleOn(
   running: string,
   hops: readonly string[],
-  wanted: string,
+  target: string,
   basis: HopBasis,
 ): HopObstacle | undefined {
   // siderolabs/omni, controllers/omni/internal/talos/versions.go: Omni accepts every release that Talos' installer
@@ -154,10 +154,10 @@ function obstacleOn(
       why: "the package cannot make such an image for the releases in between",
     };
   return (
-    etcdObstacle(running, wanted, basis) ??
-    kubernetesObstacle([...hops, wanted], basis) ??
+    etcdObstacle(running, target, basis) ??
+    kubernetesObstacle([...hops, target], basis) ??
     hops
-      .map((hop) => extensionObstacle(hop, basis) ?? driverObstacle(hop, wanted, basis))
+      .map((hop) => extensionObstacle(hop, basis) ?? driverObstacle(hop, target, basis))
       .find(Boolean)
   );
 }
@@ -172,10 +172,10 @@ const etcdMinor = (talosVersion: string): number =>
  */
 function etcdObstacle(
   running: string,
-  wanted: string,
+  target: string,
   { hasPeers }: HopBasis,
 ): HopObstacle | undefined {
-  const [from, to] = [etcdMinor(running), etcdMinor(wanted)];
+  const [from, to] = [etcdMinor(running), etcdMinor(target)];
   if (!hasPeers || to - from <= 1) return undefined;
   return {
     problem: `etcd would go from 3.${from} to 3.${to} on one control plane while the others run 3.${from}`,
@@ -236,10 +236,10 @@ function extensionObstacle(hop: string, { extensions = [] }: HopBasis): HopObsta
  */
 function driverObstacle(
   hop: string,
-  wanted: string,
+  target: string,
   { extensions = [], loadedDriver }: HopBasis,
 ): HopObstacle | undefined {
-  const [wantedDriver, hopDriver] = [driverOf(wanted, extensions), driverOf(hop, extensions)];
+  const [wantedDriver, hopDriver] = [driverOf(target, extensions), driverOf(hop, extensions)];
   if (wantedDriver === undefined || hopDriver === undefined || loadedDriver === undefined)
     return undefined;
   if (loadedDriver === null)

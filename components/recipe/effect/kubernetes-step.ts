@@ -14,7 +14,7 @@ const NAMED = 5;
 /** A step of a cluster from the Kubernetes that runs to the release of a stack. */
 export interface KubernetesStep {
   /** Release of the stack, e.g. `v1.36.0`. */
-  wanted: string;
+  target: string;
   /** Whether the stack owns control planes. Otherwise the release is that of kubelets alone. */
   ofControlPlanes: boolean;
   /** Releases that the API servers run, one or more. */
@@ -40,7 +40,7 @@ const minorsOf = (releases: readonly string[]): number[] =>
 
 /** Findings about a step that Kubernetes does not support; none where a release is unknown. */
 export function stepFindings(step: KubernetesStep): FindingText[] {
-  const { wanted, ofControlPlanes, apiServers } = step;
+  const { target: wanted, ofControlPlanes, apiServers } = step;
   const [targetMinor, runningMinors] = [minorOf(wanted), minorsOf(apiServers)];
   if (targetMinor === undefined || runningMinors.length === 0) return [];
   const [oldest, newest] = [Math.min(...runningMinors), Math.max(...runningMinors)];
@@ -93,7 +93,10 @@ function apiServerFindings(
 }
 
 /** Kubelets that the new API server would not support, also on machines that are not in the stack. */
-function lateKubelets(targetMinor: number, { wanted, kubelets }: KubernetesStep): FindingText[] {
+function lateKubelets(
+  targetMinor: number,
+  { target: wanted, kubelets }: KubernetesStep,
+): FindingText[] {
   const tooOldKubelets = kubelets.filter(({ release }) => {
     const minor = minorOf(release);
     return minor !== undefined && minor < targetMinor - KUBELET_LAG;
@@ -109,7 +112,7 @@ function lateKubelets(targetMinor: number, { wanted, kubelets }: KubernetesStep)
 }
 
 /** Whether a minor release is one that a step to `wanted` newly runs. */
-const isReached = (minor: number, { wanted, apiServers }: KubernetesStep): boolean => {
+const isReached = (minor: number, { target: wanted, apiServers }: KubernetesStep): boolean => {
   const [targetMinor, runningMinors] = [minorOf(wanted), minorsOf(apiServers)];
   return (
     targetMinor !== undefined &&
@@ -121,7 +124,7 @@ const isReached = (minor: number, { wanted, apiServers }: KubernetesStep): boole
 
 /** Whether API servers come to a later minor release by the step: only such a release removes an API. */
 export const isToLaterMinor = (step: KubernetesStep): boolean =>
-  step.ofControlPlanes && isReached(minorOf(step.wanted) ?? 0, step);
+  step.ofControlPlanes && isReached(minorOf(step.target) ?? 0, step);
 
 /** Paths of resources that the step removes with all their objects. */
 export const removedBy = (step: KubernetesStep): string[] =>
@@ -133,7 +136,7 @@ export const removedBy = (step: KubernetesStep): string[] =>
 export function removedFinding(
   path: string,
   objects: readonly string[],
-  { wanted }: KubernetesStep,
+  { target: wanted }: KubernetesStep,
 ): FindingText {
   const [, , group, version, resource] = path.split("/");
   return {
@@ -151,7 +154,7 @@ export function requestedLine(
   const removedApis = requested.filter(({ removed }) => isReached(removed, step));
   if (removedApis.length === 0) return undefined;
   const apis = removedApis.map(({ resource, groupVersion }) => `${resource} of ${groupVersion}`);
-  return `warning: Kubernetes ${step.wanted} does not serve ${namesOf([...new Set(apis)].sort())}, but kube-apiserver has received requests for them: first update the programs or charts that send these requests`;
+  return `warning: Kubernetes ${step.target} does not serve ${namesOf([...new Set(apis)].sort())}, but kube-apiserver has received requests for them: first update the programs or charts that send these requests`;
 }
 
 const namesOf = (names: readonly string[]): string =>

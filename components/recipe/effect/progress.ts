@@ -75,7 +75,7 @@ export class UpdateProgress {
       progress: this.progressOf(state),
       ...(state.cordoned ? { cordoned: true } : {}),
     });
-    return new Map([...this.machines].map(([machine, told]) => [machine, standingOf(told)]));
+    return new Map([...this.machines].map(([machine, state]) => [machine, standingOf(state)]));
   }
 
   private progressOf(state: Told): Progress {

@@ -191,6 +191,6 @@ test("if one source does not answer, the others are still renewed", async () => 
   expect(renewed).toEqual({
     lines: ["a: left as they are: no server there", "b: 1 → 2"],
     failed: 1,
-    asked: 2,
+    renewalCount: 2,
   });
 });

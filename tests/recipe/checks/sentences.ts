@@ -24,8 +24,8 @@ function sentencesIn(file: string): Sentence[] {
     if (ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
     if (ts.isPropertyAssignment(node)) {
       const name = (node.name as ts.StringLiteral).text;
-      // `is` and `when` describe a kind of values and a condition, and do not occur in messages.
-      if (["rule", "source", "is", "when"].includes(name)) return;
+      // `refuses` and `when` describe a kind of values and a condition, and do not occur in messages.
+      if (["rule", "source", "refuses", "when"].includes(name)) return;
       const isCheck =
         ts.isObjectLiteralExpression(node.initializer) &&
         propertyNames(node.initializer).includes("rule");

@@ -8,7 +8,7 @@ import {
 
 /** An update from Kubernetes 1.34 to 1.35, with changes. */
 const step = (change: Partial<KubernetesStep>): KubernetesStep => ({
-  wanted: "v1.35.0",
+  target: "v1.35.0",
   ofControlPlanes: true,
   apiServers: ["v1.34.1"],
   kubelets: [],
@@ -18,16 +18,16 @@ const step = (change: Partial<KubernetesStep>): KubernetesStep => ({
 describe("an update of Kubernetes is accepted", () => {
   test.each<[title: string, change: Partial<KubernetesStep>]>([
     ["to the next minor", {}],
-    ["to an older patch release", { wanted: "v1.34.0" }],
+    ["to an older patch release", { target: "v1.34.0" }],
     ["to the release that runs", { apiServers: ["v1.35.0"] }],
     ["if an earlier run ended between two control planes", { apiServers: ["v1.34.1", "v1.35.0"] }],
     ["with kubelets three minors older", { kubelets: [{ node: "a", release: "v1.32.9" }] }],
     ["with a node that does not give its release", { kubelets: [{ node: "a", release: "" }] }],
-    ["if the release of no API server is known", { wanted: "v1.39.0", apiServers: [] }],
-    ["of kubelets alone to the API servers' minor", { ofControlPlanes: false, wanted: "v1.34.9" }],
+    ["if the release of no API server is known", { target: "v1.39.0", apiServers: [] }],
+    ["of kubelets alone to the API servers' minor", { ofControlPlanes: false, target: "v1.34.9" }],
     [
       "of kubelets alone to three minors before the API servers",
-      { ofControlPlanes: false, wanted: "v1.31.0" },
+      { ofControlPlanes: false, target: "v1.31.0" },
     ],
   ])("%s", (_, change) => expect(stepFindings(step(change))).toEqual([]));
 });
@@ -36,19 +36,19 @@ describe("an update of Kubernetes is refused", () => {
   test.each<[title: string, change: Partial<KubernetesStep>, problem: string, remedy: string]>([
     [
       "over more than one minor",
-      { wanted: "v1.36.0" },
+      { target: "v1.36.0" },
       "v1.36.0 is 2 minor releases newer than the 1.34 that kube-apiserver runs",
       "write a release of 1.35 first",
     ],
     [
       "over more than one minor from the oldest API server",
-      { wanted: "v1.36.0", apiServers: ["v1.35.0", "v1.34.1"] },
+      { target: "v1.36.0", apiServers: ["v1.35.0", "v1.34.1"] },
       "v1.36.0 is 2 minor releases newer than the 1.34 that kube-apiserver runs",
       "write a release of 1.35 first",
     ],
     [
       "back to an earlier minor",
-      { wanted: "v1.33.9" },
+      { target: "v1.33.9" },
       "v1.33.9 is older than the 1.34 that kube-apiserver runs",
       "write the release of 1.34 that kube-apiserver runs, or a newer one",
     ],
@@ -71,7 +71,7 @@ describe("an update of Kubernetes is refused", () => {
     ],
     [
       "of kubelets alone if they would be too old",
-      { ofControlPlanes: false, wanted: "v1.30.1" },
+      { ofControlPlanes: false, target: "v1.30.1" },
       "gives the stack's kubelets v1.30.1, but kube-apiserver runs 1.34",
       "write a release from 1.31 to 1.34",
     ],
@@ -82,7 +82,7 @@ describe("an update of Kubernetes is refused", () => {
 
 describe("APIs that an update of Kubernetes removes", () => {
   test("are those of all minors after the running one, up to the wanted one", () => {
-    const stepTo132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
+    const stepTo132 = step({ target: "v1.32.1", apiServers: ["v1.31.0"] });
     expect(removedBy(stepTo132)).toEqual(["/apis/resource.k8s.io/v1alpha3/podschedulingcontexts"]);
     expect(removedBy({ ...stepTo132, apiServers: ["v1.32.0"] })).toEqual([]);
     expect(removedBy({ ...stepTo132, ofControlPlanes: false })).toEqual([]);
@@ -95,7 +95,7 @@ describe("APIs that an update of Kubernetes removes", () => {
       groupVersion: "flowcontrol.apiserver.k8s.io/v1beta3",
       removed: removedInMinor,
     });
-    const stepTo132 = step({ wanted: "v1.32.1", apiServers: ["v1.31.0"] });
+    const stepTo132 = step({ target: "v1.32.1", apiServers: ["v1.31.0"] });
     expect(requestedLine([requestedApi(31), requestedApi(33)], stepTo132)).toBeUndefined();
     expect(
       requestedLine([requestedApi(32), requestedApi(32), requestedApi(32, "a")], stepTo132),

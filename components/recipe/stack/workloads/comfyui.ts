@@ -11,5 +11,5 @@ export const comfyui = describeWorkload("comfyui", {
   gpuRequests: (spec) => ({ "": spec }),
   namespaceMade: ({ namespace }, name) => namespace ?? name,
   server: { name: "comfyui", port: 8188 },
-  keeps: "data",
+  volumeSuffix: "data",
 });

@@ -238,10 +238,15 @@ export interface PlannedVolume {
 /** The volumes of a stack, without those of a server over several machines, which its LeaderWorkerSet makes. */
 export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
   workloadsOf(spec).flatMap(({ kind, field, key, name, spec: workloadSpec }) => {
-    const { volumeSuffix: keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
+    const { volumeSuffix }: WorkloadDescriptor<never> = workloadDescriptors[kind];
     const { namespace = name, storageClass, machines = 1 } = workloadSpec as SaidOfServer;
-    if (keeps === undefined || machines > 1) return [];
-    const volume = { field, resource: `${key}-${keeps}`, name: volumeName(name, keeps), namespace };
+    if (volumeSuffix === undefined || machines > 1) return [];
+    const volume = {
+      field,
+      resource: `${key}-${volumeSuffix}`,
+      name: volumeName(name, volumeSuffix),
+      namespace,
+    };
     return [{ ...volume, ...defined({ storageClass }) }];
   });
 

@@ -17,5 +17,5 @@ export const ollama = describeWorkload("ollama", {
   gpuRequests: (spec) => ({ "": spec }),
   namespaceMade: ({ namespace }, name) => namespace ?? name,
   server: { name: "ollama", port: 11434 },
-  keeps: "models",
+  volumeSuffix: "models",
 });

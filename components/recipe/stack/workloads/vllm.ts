@@ -41,5 +41,5 @@ export const vllm = describeWorkload("vllm", {
   gpuRequests: (spec) => ({ "": spec }),
   namespaceMade: ({ namespace }, name) => (namespace === undefined ? name : undefined),
   server: { name: "vllm", port: 8000 },
-  keeps: "cache",
+  volumeSuffix: "cache",
 });
