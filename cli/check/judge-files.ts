@@ -174,7 +174,7 @@ function placeOfRemark(
   const piece =
     piecesOfMachine.find(({ text }) => names.some((name) => text.includes(name))) ??
     piecesOfMachine[0];
-  return piece && { file: piece.file, line: lineIn(piece, problem), problem };
+  return piece ? { file: piece.file, line: lineIn(piece, problem), problem } : undefined;
 }
 
 /**

@@ -76,18 +76,22 @@ function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Fi
     (limit === undefined ||
       (isNumber(requestText) && isNumber(limitText) && requestText !== limitText));
   return flat([
-    fractionalAmount !== undefined && {
-      check: "gpu-limit",
-      problem: `resources requests ${fractionalAmount} of ${resource}`,
-      why: "Kubernetes refuses a pod that requests a part of an extended resource",
-      remedy: "write a whole number. To share a card, use time slicing or MIG",
-    },
-    differ && {
-      check: "gpu-limit",
-      problem: `resources.requests and resources.limits differ in the number of ${resource}`,
-      why: "for extended resources, requests must equal limits: Kubernetes refuses the pod",
-      remedy: "write the number only under limits, and Kubernetes sets the same request",
-    },
+    fractionalAmount !== undefined
+      ? {
+          check: "gpu-limit",
+          problem: `resources requests ${fractionalAmount} of ${resource}`,
+          why: "Kubernetes refuses a pod that requests a part of an extended resource",
+          remedy: "write a whole number. To share a card, use time slicing or MIG",
+        }
+      : undefined,
+    differ
+      ? {
+          check: "gpu-limit",
+          problem: `resources.requests and resources.limits differ in the number of ${resource}`,
+          why: "for extended resources, requests must equal limits: Kubernetes refuses the pod",
+          remedy: "write the number only under limits, and Kubernetes sets the same request",
+        }
+      : undefined,
   ]);
 }
 

@@ -285,7 +285,7 @@ const knownOf = (texts: Record<string, string>): Record<string, string> =>
 
 /** Branch and flavour of the driver in an image. A flavour that follows from the card is left out. */
 const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
-  branch && { branch, ...defined({ flavour }) };
+  branch ? { branch, ...defined({ flavour }) } : undefined;
 
 /** The driver of a machine with an unknown image: a placeholder, so that the plan asks for it. */
 const blank = ({ image }: ReadNode): DriverSpec | undefined =>
@@ -321,41 +321,49 @@ function notesOf(
   );
   const allParts = [...parts, ...shared];
   return flat<FieldFinding>([
-    addressIn(node) === undefined && {
-      field: `${field}.address`,
-      problem: `${unfilledIn(node.ipAddress)?.problem ?? "is missing in the file"}, so the stack uses the name ${node.hostname} instead`,
-      why: "the update connects to the machine at this address",
-      remedy: `write its address, as \`kubectl get nodes -o wide\` prints it under INTERNAL-IP${isVariable(node.ipAddress) ? ", or pass the file of variables (--env-file)" : ""}`,
-    },
-    gpus === undefined && {
-      field: `${field}.gpus`,
-      problem: "no file names its card",
-      why: "kernel modules, driver and resources follow from the card",
-      remedy: `name it with --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}. If the machine has no card, delete machines.${node.hostname}`,
-    },
+    addressIn(node) === undefined
+      ? {
+          field: `${field}.address`,
+          problem: `${unfilledIn(node.ipAddress)?.problem ?? "is missing in the file"}, so the stack uses the name ${node.hostname} instead`,
+          why: "the update connects to the machine at this address",
+          remedy: `write its address, as \`kubectl get nodes -o wide\` prints it under INTERNAL-IP${isVariable(node.ipAddress) ? ", or pass the file of variables (--env-file)" : ""}`,
+        }
+      : undefined,
+    gpus === undefined
+      ? {
+          field: `${field}.gpus`,
+          problem: "no file names its card",
+          why: "kernel modules, driver and resources follow from the card",
+          remedy: `name it with --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}. If the machine has no card, delete machines.${node.hostname}`,
+        }
+      : undefined,
     image.notes,
-    moduleParameterArgs.length > 0 && {
-      field: `${field}.moduleParameters`,
-      problem: `contains ${moduleParameterArgs.join(", ")}, which have no effect today because they are kernel arguments`,
-      why: "Talos takes parameters of NVIDIA's modules only from the machine's configuration, so they take effect once the stack writes them there",
-      remedy: "delete the parameters that you do not want",
-    },
-    imageArgs.length > 0 &&
-      noUki &&
-      !isSecure(node, image) && {
-        field: `${field}.kernelArgs`,
-        problem: `these arguments are left out: ${imageArgs.join(", ")}`,
-        why: "up to Talos 1.9, a machine without Secure Boot ignores the arguments of an installer's schematic",
-        remedy:
-          "write the arguments that you need to machine.install.extraKernelArgs in the other tool's configuration",
-      },
-    partInForce(allParts, version) !== undefined && {
-      field: `${field}.containerd`,
-      problem: `contains NVIDIA's part of the file ${customizationPath}, which another tool writes today`,
-      why: "a machine's configuration may write this file only once, so the update would stop",
-      remedy:
-        "before the update, delete the file from the other tool's patch, or delete this field from the stack",
-    },
+    moduleParameterArgs.length > 0
+      ? {
+          field: `${field}.moduleParameters`,
+          problem: `contains ${moduleParameterArgs.join(", ")}, which have no effect today because they are kernel arguments`,
+          why: "Talos takes parameters of NVIDIA's modules only from the machine's configuration, so they take effect once the stack writes them there",
+          remedy: "delete the parameters that you do not want",
+        }
+      : undefined,
+    imageArgs.length > 0 && noUki && !isSecure(node, image)
+      ? {
+          field: `${field}.kernelArgs`,
+          problem: `these arguments are left out: ${imageArgs.join(", ")}`,
+          why: "up to Talos 1.9, a machine without Secure Boot ignores the arguments of an installer's schematic",
+          remedy:
+            "write the arguments that you need to machine.install.extraKernelArgs in the other tool's configuration",
+        }
+      : undefined,
+    partInForce(allParts, version) !== undefined
+      ? {
+          field: `${field}.containerd`,
+          problem: `contains NVIDIA's part of the file ${customizationPath}, which another tool writes today`,
+          why: "a machine's configuration may write this file only once, so the update would stop",
+          remedy:
+            "before the update, delete the file from the other tool's patch, or delete this field from the stack",
+        }
+      : undefined,
     writersNote(field, allParts, version),
     unfilledTexts(`${field}.labels`, [
       node.nodeLabels ?? {},

@@ -79,19 +79,23 @@ export function nvidiaPart(
     containerd,
     notes: flat<FieldFinding>([
       (operations?.rest || (flaw !== undefined && flaw.kind !== "shape")) &&
-        /nvidia/i.test(withoutComments(text)) && {
-          field,
-          problem: place === undefined ? unreadable : `${place} ${unreadable}`,
-          why: "it mentions NVIDIA, but the import cannot determine its effect",
-          remedy: "write its settings for NVIDIA into the stack",
-        },
-      images.length > 0 && {
-        field,
-        problem: "has machine.install.extensions",
-        why: "the stack's image lacks these extensions, and Talos ≥ 1.11 ignores the field",
-        remedy:
-          "list the official extensions that are not NVIDIA's under `extensions` of the machine",
-      },
+      /nvidia/i.test(withoutComments(text))
+        ? {
+            field,
+            problem: place === undefined ? unreadable : `${place} ${unreadable}`,
+            why: "it mentions NVIDIA, but the import cannot determine its effect",
+            remedy: "write its settings for NVIDIA into the stack",
+          }
+        : undefined,
+      images.length > 0
+        ? {
+            field,
+            problem: "has machine.install.extensions",
+            why: "the stack's image lacks these extensions, and Talos ≥ 1.11 ignores the field",
+            remedy:
+              "list the official extensions that are not NVIDIA's under `extensions` of the machine",
+          }
+        : undefined,
     ]),
   };
 }

@@ -272,21 +272,24 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   return {
     config: { ...defined({ talosVersion: version }), nodes: machines.map(({ node }) => node) },
     notes: flat<FieldFinding>([
-      version !== undefined && {
-        field: "talosVersion",
-        problem: `is ${version}, as in machine.install.image`,
-        why: "`talosctl upgrade` does not change that field, so the machines may run a newer release",
-        remedy:
-          "check with `talosctl version`, and name the release that the machines should run (--talos)",
-      },
-      machines.map(
-        ({ namedAfterFile, node }) =>
-          namedAfterFile && {
-            field: `machines.${node.hostname}`,
-            problem: "is named after its file, because its configuration has no host name",
-            why: "the update looks for a node of that name",
-            remedy: "write the node's name, as `kubectl get nodes` prints it",
-          },
+      version !== undefined
+        ? {
+            field: "talosVersion",
+            problem: `is ${version}, as in machine.install.image`,
+            why: "`talosctl upgrade` does not change that field, so the machines may run a newer release",
+            remedy:
+              "check with `talosctl version`, and name the release that the machines should run (--talos)",
+          }
+        : undefined,
+      machines.map(({ namedAfterFile, node }) =>
+        namedAfterFile
+          ? {
+              field: `machines.${node.hostname}`,
+              problem: "is named after its file, because its configuration has no host name",
+              why: "the update looks for a node of that name",
+              remedy: "write the node's name, as `kubectl get nodes` prints it",
+            }
+          : undefined,
       ),
     ]),
   };

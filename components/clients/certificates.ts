@@ -49,19 +49,23 @@ export function certificateFindings(
   );
   const why = "the connection would be refused in the middle of an update. Nothing was changed";
   return flat<FieldFinding>([
-    talosProblem !== undefined && {
-      field: "talosconfig",
-      problem: `the client certificate of context ${contextOfTalos} ${talosProblem}`,
-      why,
-      remedy:
-        "replace the certificate with a new one (`talosctl config new`, or from the cluster's secrets)",
-    },
-    kubernetesProblem !== undefined && {
-      field: "kubeconfig",
-      problem: `the client certificate of user ${user} (context ${context}) ${kubernetesProblem}`,
-      why,
-      remedy: "replace the kubeconfig with a new one from `talosctl kubeconfig`",
-    },
+    talosProblem !== undefined
+      ? {
+          field: "talosconfig",
+          problem: `the client certificate of context ${contextOfTalos} ${talosProblem}`,
+          why,
+          remedy:
+            "replace the certificate with a new one (`talosctl config new`, or from the cluster's secrets)",
+        }
+      : undefined,
+    kubernetesProblem !== undefined
+      ? {
+          field: "kubeconfig",
+          problem: `the client certificate of user ${user} (context ${context}) ${kubernetesProblem}`,
+          why,
+          remedy: "replace the kubeconfig with a new one from `talosctl kubeconfig`",
+        }
+      : undefined,
   ]);
 }
 

@@ -106,7 +106,9 @@ export class OmniServer implements Omni {
   async cluster(name: string) {
     const [resource] = await this.get("Clusters.omni.sidero.dev", name);
     // Whether `omnictl cluster template sync` manages the cluster; it deletes everything that its template lacks.
-    return resource && { templated: templateAnnotation in (resource.metadata.annotations ?? {}) };
+    return resource
+      ? { templated: templateAnnotation in (resource.metadata.annotations ?? {}) }
+      : undefined;
   }
 
   async list(type: string): Promise<(OmniContent & { id: string })[]> {

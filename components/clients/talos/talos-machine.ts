@@ -288,13 +288,13 @@ export class TalosMachine implements Machine {
   async service(name: string): Promise<ServiceState | undefined> {
     const rows = parseTable(await this.ask("services"));
     const row = rows.find(({ SERVICE }) => SERVICE === name);
-    return (
-      row && {
-        state: row["STATE"] ?? "",
-        failing: row["HEALTH"] === "Fail",
-        event: row["LAST EVENT"] ?? "",
-      }
-    );
+    return row
+      ? {
+          state: row["STATE"] ?? "",
+          failing: row["HEALTH"] === "Fail",
+          event: row["LAST EVENT"] ?? "",
+        }
+      : undefined;
   }
 
   async configurations(): Promise<Configurations> {

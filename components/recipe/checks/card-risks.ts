@@ -18,14 +18,15 @@ export const cardRisks = {
     source: "components/recipe/facts/data/cards.json",
     ofFiles: false,
     find: ofMachines(({ uses }) =>
-      uses.map(
-        ({ field, card }) =>
-          card?.described === true && {
-            field,
-            problem: `"${card.model}" is in no table of cards`,
-            why: `the package trusts the stack's description (${card.architecture}), and checks neither MIG nor power limits of the card`,
-            remedy: "compare the stack's description with `nvidia-smi -q`",
-          },
+      uses.map(({ field, card }) =>
+        card?.described === true
+          ? {
+              field,
+              problem: `"${card.model}" is in no table of cards`,
+              why: `the package trusts the stack's description (${card.architecture}), and checks neither MIG nor power limits of the card`,
+              remedy: "compare the stack's description with `nvidia-smi -q`",
+            }
+          : undefined,
       ),
     ),
   },
@@ -34,14 +35,15 @@ export const cardRisks = {
     rule: "All cards of a machine are of one model",
     source: "k8s-device-plugin, README: a node has one resource for all of its cards",
     ofFiles: false,
-    find: ofMachines(
-      ({ name, cards }) =>
-        cards.length > 1 && {
-          field: ".gpus",
-          problem: `a pod that requests a GPU on ${name} may get any card of the machine (${cardNames(cards).join(", ")})`,
-          why: "Kubernetes does not distinguish the cards of a node",
-          remedy: "nothing needs to be done, unless a pod needs a certain card: then use dra",
-        },
+    find: ofMachines(({ name, cards }) =>
+      cards.length > 1
+        ? {
+            field: ".gpus",
+            problem: `a pod that requests a GPU on ${name} may get any card of the machine (${cardNames(cards).join(", ")})`,
+            why: "Kubernetes does not distinguish the cards of a node",
+            remedy: "nothing needs to be done, unless a pod needs a certain card: then use dra",
+          }
+        : undefined,
     ),
   },
   "card-passed-on": {
@@ -66,16 +68,16 @@ export const cardRisks = {
         return machines.map(({ uses }) =>
           uses.map(({ field: ofCard, card }) => {
             const bounds = card && memoryBounds(card);
-            return (
-              bounds !== undefined &&
+            return bounds !== undefined &&
               bounds.least < requestedMiB &&
-              requestedMiB <= bounds.greatest && {
-                field: `${ofCard}.memory`,
-                problem: `the ${card!.model} exists with ${sizesInWords(card!.memoriesMiB ?? [])}, and not every size meets ${field}.claim.memory (${memory})`,
-                why: "a pod with this claim does not start on a card with less memory",
-                remedy: "set this field to the card's memory (nvidia-smi shows it)",
-              }
-            );
+              requestedMiB <= bounds.greatest
+              ? {
+                  field: `${ofCard}.memory`,
+                  problem: `the ${card!.model} exists with ${sizesInWords(card!.memoriesMiB ?? [])}, and not every size meets ${field}.claim.memory (${memory})`,
+                  why: "a pod with this claim does not start on a card with less memory",
+                  remedy: "set this field to the card's memory (nvidia-smi shows it)",
+                }
+              : undefined;
           }),
         );
       }),
@@ -93,14 +95,15 @@ export const cardRisks = {
     source:
       "components/recipe/facts/data/cards.json: siderolabs/docs, and users' reports about driver 580.173.02",
     ofFiles: false,
-    find: ofMachines(
-      ({ cards, flavour, field }) =>
-        cards.some(({ family }) => family === "spark") && {
-          field: ".gpus",
-          problem: `this package is untested with the ${flavour} modules on a GB10`,
-          why: "Talos' documentation recommends the proprietary modules for this card, but users report Xid 169 with the proprietary modules of driver 580.173.02",
-          remedy: `if the card does not come up (talosctl dmesg), set ${field}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`,
-        },
+    find: ofMachines(({ cards, flavour, field }) =>
+      cards.some(({ family }) => family === "spark")
+        ? {
+            field: ".gpus",
+            problem: `this package is untested with the ${flavour} modules on a GB10`,
+            why: "Talos' documentation recommends the proprietary modules for this card, but users report Xid 169 with the proprietary modules of driver 580.173.02",
+            remedy: `if the card does not come up (talosctl dmesg), set ${field}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`,
+          }
+        : undefined,
     ),
   },
 } satisfies Checks;
@@ -129,19 +132,19 @@ function passedOn({
   );
   return uses.map(({ field, card }) => {
     const id = card && passedIds.get(card.model);
-    return (
-      id !== undefined && {
-        field,
-        problem: `a kernel argument or a patch binds every ${card!.model} of ${name} to vfio-pci, by the ID ${id}`,
-        why: "NVIDIA's driver never sees the card, and pods that request it stay Pending",
-        remedy:
-          "remove the card from gpus, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
-        ofFiles: {
+    return id !== undefined
+      ? {
+          field,
+          problem: `a kernel argument or a patch binds every ${card!.model} of ${name} to vfio-pci, by the ID ${id}`,
+          why: "NVIDIA's driver never sees the card, and pods that request it stay Pending",
           remedy:
-            "remove this ID, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
-        },
-      }
-    );
+            "remove the card from gpus, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
+          ofFiles: {
+            remedy:
+              "remove this ID, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
+          },
+        }
+      : undefined;
   });
 }
 
@@ -158,13 +161,13 @@ function power({
     const defaultWatts = card.power?.default ?? 0;
     const isWithinSeen = watts >= (card.power?.seenFrom ?? defaultWatts) && watts <= defaultWatts;
     const isKnown = range && ((range.knownMin && range.knownMax) || isWithinSeen);
-    return (
-      !(refused || isKnown || card.family === "spark") && {
-        field: ".powerLimit",
-        problem: `it is unknown whether the ${card.model} accepts ${watts} W`,
-        why: "if it does not, nvidia-smi refuses the limit, and the card keeps its default limit",
-        remedy: "look at the card's range (`nvidia-smi -q -d POWER`)",
-      }
-    );
+    return !(refused || isKnown || card.family === "spark")
+      ? {
+          field: ".powerLimit",
+          problem: `it is unknown whether the ${card.model} accepts ${watts} W`,
+          why: "if it does not, nvidia-smi refuses the limit, and the card keeps its default limit",
+          remedy: "look at the card's range (`nvidia-smi -q -d POWER`)",
+        }
+      : undefined;
   });
 }

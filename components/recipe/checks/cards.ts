@@ -92,14 +92,14 @@ export const cardChecks = {
         ({ card, other }) =>
           !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
       );
-      return (
-        pair && {
-          field: ".gpus",
-          problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
-          why: "one card needs the proprietary kernel modules and the other needs the open ones, and a machine loads only one flavour",
-          remedy: "put the cards into different machines",
-        }
-      );
+      return pair
+        ? {
+            field: ".gpus",
+            problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
+            why: "one card needs the proprietary kernel modules and the other needs the open ones, and a machine loads only one flavour",
+            remedy: "put the cards into different machines",
+          }
+        : undefined;
     }),
   },
   "power-limit": {

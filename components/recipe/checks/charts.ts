@@ -152,16 +152,16 @@ export const chartChecks = {
         );
       const listedNamespaces =
         envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
-      return (
-        external === true &&
+      return external === true &&
         ownValuesOf(plan.spec)?.values !== undefined &&
-        !listedNamespaces.split(",").includes(namespace) && {
-          field: "external.values.toolkit.env",
-          problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
-          why: "the operator's toolkit gives all cards only to pods in the listed namespaces, so the pods that set power limits would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
-          remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
-        }
-      );
+        !listedNamespaces.split(",").includes(namespace)
+        ? {
+            field: "external.values.toolkit.env",
+            problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
+            why: "the operator's toolkit gives all cards only to pods in the listed namespaces, so the pods that set power limits would fail with NVML: ERROR_LIBRARY_NOT_FOUND",
+            remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
+          }
+        : undefined;
     },
   },
   monitoring: {

@@ -16,36 +16,42 @@ export const claimChecks = {
       const version = semver.coerce(spec.kubernetesVersion);
       const { sharing } = plan.spec;
       return [
-        plan.era === "legacy" &&
-          plan.spec.external === undefined && {
-            field: "dra",
-            problem: `does not work on Talos ≤ 1.12, and the stack sets ${spec.talosVersion}`,
-            why: "the DRA driver's init container waits forever for NVIDIA's library in the usual folders, but Talos ≤ 1.12 has the library under /usr/local/glibc/usr/lib",
-            remedy: "use Talos 1.13 or newer, or replace dra by devicePlugin",
-          },
+        plan.era === "legacy" && plan.spec.external === undefined
+          ? {
+              field: "dra",
+              problem: `does not work on Talos ≤ 1.12, and the stack sets ${spec.talosVersion}`,
+              why: "the DRA driver's init container waits forever for NVIDIA's library in the usual folders, but Talos ≤ 1.12 has the library under /usr/local/glibc/usr/lib",
+              remedy: "use Talos 1.13 or newer, or replace dra by devicePlugin",
+            }
+          : undefined,
         spec.kubernetesVersion !== undefined &&
-          version !== null &&
-          semver.lt(version, `${oldestForClaims}.0`) && {
-            field: "kubernetesVersion",
-            problem: `is ${spec.kubernetesVersion}, and claims need ${oldestForClaims} or newer`,
-            why: "older releases do not serve the API resource.k8s.io/v1 of the stack's claims",
-            remedy: "update Kubernetes first, or replace dra by devicePlugin",
-          },
-        sharing?.mig !== undefined && {
-          field: "sharing.mig",
-          problem: "is set together with dra",
-          why: "the DRA driver offers only existing MIG devices, and on Talos only the GPU Operator's MIG manager creates them after each boot",
-          remedy: "use gpuOperator, or leave mig out",
-        },
-        (["timeSlicing", "mps"] as const).map(
-          (method) =>
-            sharing?.[method] !== undefined && {
-              field: `sharing.${method}`,
+        version !== null &&
+        semver.lt(version, `${oldestForClaims}.0`)
+          ? {
+              field: "kubernetesVersion",
+              problem: `is ${spec.kubernetesVersion}, and claims need ${oldestForClaims} or newer`,
+              why: "older releases do not serve the API resource.k8s.io/v1 of the stack's claims",
+              remedy: "update Kubernetes first, or replace dra by devicePlugin",
+            }
+          : undefined,
+        sharing?.mig !== undefined
+          ? {
+              field: "sharing.mig",
               problem: "is set together with dra",
-              why: "the DRA driver shares cards only as an alpha feature, which is off by default",
-              remedy:
-                "use devicePlugin, or leave this field out and let pods share a card through one ResourceClaim (claim.resourceClaimName)",
-            },
+              why: "the DRA driver offers only existing MIG devices, and on Talos only the GPU Operator's MIG manager creates them after each boot",
+              remedy: "use gpuOperator, or leave mig out",
+            }
+          : undefined,
+        (["timeSlicing", "mps"] as const).map((method) =>
+          sharing?.[method] !== undefined
+            ? {
+                field: `sharing.${method}`,
+                problem: "is set together with dra",
+                why: "the DRA driver shares cards only as an alpha feature, which is off by default",
+                remedy:
+                  "use devicePlugin, or leave this field out and let pods share a card through one ResourceClaim (claim.resourceClaimName)",
+              }
+            : undefined,
         ),
       ];
     },
@@ -70,20 +76,23 @@ export const claimChecks = {
       const namedClaim = ownClaim(claim);
       if (namedClaim !== undefined)
         return [
-          Object.keys(claim).length > 1 && {
-            field: ".claim",
-            problem: `sets ${Object.keys(claim).join(", ")} together`,
-            why: "the pod uses the named ResourceClaim or template unchanged, so the other fields have no effect",
-            remedy:
-              "keep one name, and write the other conditions into that ResourceClaim or template",
-          },
-          namedClaim.resourceClaimName !== undefined &&
-            machines > 1 && {
-              field: ".claim",
-              problem: `names one ResourceClaim for pods on ${machines} machines`,
-              why: "the claim's cards are on one machine, and the pods for other machines stay Pending forever",
-              remedy: "use resourceClaimTemplateName, which gives each pod a claim",
-            },
+          Object.keys(claim).length > 1
+            ? {
+                field: ".claim",
+                problem: `sets ${Object.keys(claim).join(", ")} together`,
+                why: "the pod uses the named ResourceClaim or template unchanged, so the other fields have no effect",
+                remedy:
+                  "keep one name, and write the other conditions into that ResourceClaim or template",
+              }
+            : undefined,
+          namedClaim.resourceClaimName !== undefined && machines > 1
+            ? {
+                field: ".claim",
+                problem: `names one ResourceClaim for pods on ${machines} machines`,
+                why: "the claim's cards are on one machine, and the pods for other machines stay Pending forever",
+                remedy: "use resourceClaimTemplateName, which gives each pod a claim",
+              }
+            : undefined,
         ];
       const matchingMachines = context.gpuMachines.filter((machine) =>
         mayMatch(machine, nodeSelector),

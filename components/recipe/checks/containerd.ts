@@ -38,9 +38,10 @@ export const containerdChecks = {
       "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites that of an earlier one",
     ofFiles: true,
     find: together(
-      ofMachines(
-        ({ spec: { containerd } }) =>
-          hasVersion(containerd?.extra ?? "") && { field: ".containerd.extra", ...setsVersion },
+      ofMachines(({ spec: { containerd } }) =>
+        hasVersion(containerd?.extra ?? "")
+          ? { field: ".containerd.extra", ...setsVersion }
+          : undefined,
       ),
       ofPatches(
         ({ patch }) =>
@@ -75,26 +76,30 @@ export const containerdChecks = {
         grpc !== undefined &&
         (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
       return [
-        error !== undefined && {
-          field,
-          problem: `is not TOML: ${error}`,
-          why: "Talos cannot merge it: CRI does not start, and the machine does not finish its boot",
-          remedy: "correct the TOML",
-        },
+        error !== undefined
+          ? {
+              field,
+              problem: `is not TOML: ${error}`,
+              why: "Talos cannot merge it: CRI does not start, and the machine does not finish its boot",
+              remedy: "correct the TOML",
+            }
+          : undefined,
         ...clashes.map((key) => ({
           field,
           problem: `sets ${key}, but another field of containerd sets a different value`,
           why: "only one of the two values would take effect",
           remedy: "set the key in only one of the two fields",
         })),
-        oldPlugin && {
-          field,
-          problem:
-            'sets plugins."io.containerd.grpc.v1.cri", the name that this plugin had in containerd 1',
-          why: "containerd 2 (Talos ≥ 1.8) ignores it",
-          remedy:
-            'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
-        },
+        oldPlugin
+          ? {
+              field,
+              problem:
+                'sets plugins."io.containerd.grpc.v1.cri", the name that this plugin had in containerd 1',
+              why: "containerd 2 (Talos ≥ 1.8) ignores it",
+              remedy:
+                'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
+            }
+          : undefined,
         ...containerdFindings(table, containerd).map((finding) => ({ field, ...finding })),
       ];
     }),

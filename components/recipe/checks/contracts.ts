@@ -31,15 +31,15 @@ export const contractChecks = {
       "components/machine/configuration.ts: the field `configuration` decides which tool generates the configuration",
     ofFiles: false,
     find: ({ spec }) =>
-      Object.entries(spec.machines).map(
-        ([name, { configuration, versionContract }]) =>
-          configuration !== "owned" &&
-          versionContract !== undefined && {
-            field: `machines.${name}.versionContract`,
-            problem: `has no effect on a machine whose configuration is ${configuration}`,
-            why: "another tool generates this machine's configuration",
-            remedy: "leave it out",
-          },
+      Object.entries(spec.machines).map(([name, { configuration, versionContract }]) =>
+        configuration !== "owned" && versionContract !== undefined
+          ? {
+              field: `machines.${name}.versionContract`,
+              problem: `has no effect on a machine whose configuration is ${configuration}`,
+              why: "another tool generates this machine's configuration",
+              remedy: "leave it out",
+            }
+          : undefined,
       ),
   },
 } satisfies Checks;

@@ -59,18 +59,18 @@ export const driverChecks = {
           openModulesRefuse(candidate, driver),
       );
       const field = spec.driver?.flavour === "open" ? "driver.flavour" : ".extensions";
-      return (
-        card && {
-          field,
-          problem: `the open kernel modules of driver ${driver} do not support the ${card.model} of ${machine.name}`,
-          why: "before driver 545 the open modules find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
-          remedy:
-            "leave driver.flavour out (its default is proprietary here), or set driver.branch to production",
-          ofFiles: {
-            remedy: "use the proprietary modules, or the open modules of branch production",
-          },
-        }
-      );
+      return card
+        ? {
+            field,
+            problem: `the open kernel modules of driver ${driver} do not support the ${card.model} of ${machine.name}`,
+            why: "before driver 545 the open modules find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
+            remedy:
+              "leave driver.flavour out (its default is proprietary here), or set driver.branch to production",
+            ofFiles: {
+              remedy: "use the proprietary modules, or the open modules of branch production",
+            },
+          }
+        : undefined;
     }),
   },
   "driver-too-old": {
@@ -120,17 +120,16 @@ export const driverChecks = {
       const isFlavour =
         nvidiaExtension(missingExtension ?? "")?.kind === "modules" &&
         machine.flavour === "proprietary";
-      return (
-        missingExtension !== undefined &&
-        release !== undefined && {
-          field: "driver.branch",
-          problem: `branch ${machine.branch} on ${machine.name} needs the extension ${missingExtension}, which Talos ${release.version.text} does not have`,
-          why: "the machine could not pull its installer image",
-          remedy: isFlavour
-            ? "set another branch, or set driver.flavour to open"
-            : "set another branch",
-        }
-      );
+      return missingExtension !== undefined && release !== undefined
+        ? {
+            field: "driver.branch",
+            problem: `branch ${machine.branch} on ${machine.name} needs the extension ${missingExtension}, which Talos ${release.version.text} does not have`,
+            why: "the machine could not pull its installer image",
+            remedy: isFlavour
+              ? "set another branch, or set driver.flavour to open"
+              : "set another branch",
+          }
+        : undefined;
     }),
   },
   "driver-unnamed": {
@@ -139,16 +138,17 @@ export const driverChecks = {
     source:
       "cli/import: an installer's name has only the hash of its schematic, which does not show the driver",
     ofFiles: false,
-    find: ofGpuMachines(
-      ({ spec: { address, configuration }, branch, flavour }, { spec }) =>
-        configuration === "adopted" &&
-        spec.driver !== undefined &&
-        Object.keys(spec.driver).length === 0 && {
-          field: ".driver",
-          problem: `sets neither branch nor flavour, so the plan uses the card's default: branch ${branch} with ${flavour} modules`,
-          why: "if the machine runs another driver today, the update stops before it reboots the machine",
-          remedy: `write the branch and the flavour that \`talosctl -n ${address} get extensions\` shows`,
-        },
+    find: ofGpuMachines(({ spec: { address, configuration }, branch, flavour }, { spec }) =>
+      configuration === "adopted" &&
+      spec.driver !== undefined &&
+      Object.keys(spec.driver).length === 0
+        ? {
+            field: ".driver",
+            problem: `sets neither branch nor flavour, so the plan uses the card's default: branch ${branch} with ${flavour} modules`,
+            why: "if the machine runs another driver today, the update stops before it reboots the machine",
+            remedy: `write the branch and the flavour that \`talosctl -n ${address} get extensions\` shows`,
+          }
+        : undefined,
     ),
   },
   "driver-branches": {
@@ -198,14 +198,14 @@ export const driverChecks = {
           why: "without an NVSwitch the fabric manager exits with NV_WARN_NOTHING_TO_DO after each start, so the update would wait for the service",
           remedy: `leave siderolabs/nvidia-fabricmanager-${branch} out`,
         };
-      return (
-        branch !== machine.branch && {
-          field: ".extensions",
-          problem: `the fabric manager is of branch ${branch}, but the kernel modules are of branch ${machine.branch}`,
-          why: "the fabric manager does not run with a driver of another version, and without it no CUDA program works on a machine with NVSwitches",
-          remedy: `write siderolabs/nvidia-fabricmanager-${machine.branch}`,
-        }
-      );
+      return branch !== machine.branch
+        ? {
+            field: ".extensions",
+            problem: `the fabric manager is of branch ${branch}, but the kernel modules are of branch ${machine.branch}`,
+            why: "the fabric manager does not run with a driver of another version, and without it no CUDA program works on a machine with NVSwitches",
+            remedy: `write siderolabs/nvidia-fabricmanager-${machine.branch}`,
+          }
+        : undefined;
     }),
   },
   "kernel-modules-once": {
@@ -305,14 +305,13 @@ function findingsOfStatedDriver(machine: CheckedMachine, spec: ClusterSpec): Fou
       ([stated, extension]) =>
         stated !== undefined && extension !== undefined && stated !== extension,
     ) ?? [];
-  return (
-    statedValue !== undefined &&
-    extensionValue !== undefined && {
-      field: `${machine.field}.extensions`,
-      problem: `lists ${extensionValue} kernel modules, but driver sets ${statedValue}`,
-      why: "only one of the two would take effect",
-      remedy:
-        "leave NVIDIA's extensions out: the package adds those that fit the card and the field driver",
-    }
-  );
+  return statedValue !== undefined && extensionValue !== undefined
+    ? {
+        field: `${machine.field}.extensions`,
+        problem: `lists ${extensionValue} kernel modules, but driver sets ${statedValue}`,
+        why: "only one of the two would take effect",
+        remedy:
+          "leave NVIDIA's extensions out: the package adds those that fit the card and the field driver",
+      }
+    : undefined;
 }

@@ -44,15 +44,16 @@ export const externalRisks = {
     rule: "The namespace of the external release is known",
     source: "Flux: Kustomization, targetNamespace; kustomize: namespace",
     ofFiles: false,
-    find: ofExternal(
-      ({ externalProvider: { assumesNamespace, release } }) =>
-        assumesNamespace && {
-          field: "external.namespace",
-          problem: `no file sets the namespace of the release, so the plan assumes ${release.namespace}`,
-          why: "`talos-gpu doctor` has to search the whole cluster for the release",
-          remedy:
-            "write the namespace here, or add to external.files the file that sets it (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
-        },
+    find: ofExternal(({ externalProvider: { assumesNamespace, release } }) =>
+      assumesNamespace
+        ? {
+            field: "external.namespace",
+            problem: `no file sets the namespace of the release, so the plan assumes ${release.namespace}`,
+            why: "`talos-gpu doctor` has to search the whole cluster for the release",
+            remedy:
+              "write the namespace here, or add to external.files the file that sets it (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
+          }
+        : undefined,
     ),
   },
   "external-filled-in": {
@@ -75,14 +76,15 @@ export const externalRisks = {
     rule: "The values of the external release are known",
     source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
-    find: ofExternal(
-      ({ ownValues }) =>
-        ownValues?.values === undefined && {
-          field: "external.values",
-          problem: "are unknown",
-          why: "no check can verify that the release fits Talos",
-          remedy: "list the files of the release under external.files",
-        },
+    find: ofExternal(({ ownValues }) =>
+      ownValues?.values === undefined
+        ? {
+            field: "external.values",
+            problem: "are unknown",
+            why: "no check can verify that the release fits Talos",
+            remedy: "list the files of the release under external.files",
+          }
+        : undefined,
     ),
   },
   "external-version": {
@@ -90,15 +92,15 @@ export const externalRisks = {
     rule: "The chart version of the external release is known",
     source: "values.yaml and templates of each release of the chart",
     ofFiles: false,
-    find: ofExternal(
-      ({ ownValues, externalProvider: { release } }) =>
-        ownValues?.values !== undefined &&
-        release.version === "" && {
-          field: "external.version",
-          problem: "the release's chart version is unknown",
-          why: "no check can verify that the chart has these values",
-          remedy: "write the chart's version here",
-        },
+    find: ofExternal(({ ownValues, externalProvider: { release } }) =>
+      ownValues?.values !== undefined && release.version === ""
+        ? {
+            field: "external.version",
+            problem: "the release's chart version is unknown",
+            why: "no check can verify that the chart has these values",
+            remedy: "write the chart's version here",
+          }
+        : undefined,
     ),
   },
   "char-device-links": {
@@ -106,21 +108,22 @@ export const externalRisks = {
     rule: "The operator's validator creates no links in /dev/char on Talos",
     source: "cozystack#2323; siderolabs/docs, NVIDIA GPU (sets DISABLE_DEV_CHAR_SYMLINK_CREATION)",
     ofFiles: false,
-    find: ofExternal(
-      ({ ownValues, externalProvider: { kind }, spec }) =>
-        kind === "gpuOperator" &&
-        ownValues?.values !== undefined &&
-        !ownValues.partly &&
-        eraOf(spec.talosVersion) !== "legacy" &&
-        envOf(
-          valueAt(ownValues.values, "validator", "driver", "env"),
-          "DISABLE_DEV_CHAR_SYMLINK_CREATION",
-        ) !== "true" && {
-          field: "external.values.validator.driver.env",
-          problem: "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true",
-          why: "if the operator's validator cannot create links in /dev/char, it never becomes ready, and all other pods of the operator wait for it",
-          remedy: "set this variable to true, as Talos' documentation does",
-        },
+    find: ofExternal(({ ownValues, externalProvider: { kind }, spec }) =>
+      kind === "gpuOperator" &&
+      ownValues?.values !== undefined &&
+      !ownValues.partly &&
+      eraOf(spec.talosVersion) !== "legacy" &&
+      envOf(
+        valueAt(ownValues.values, "validator", "driver", "env"),
+        "DISABLE_DEV_CHAR_SYMLINK_CREATION",
+      ) !== "true"
+        ? {
+            field: "external.values.validator.driver.env",
+            problem: "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true",
+            why: "if the operator's validator cannot create links in /dev/char, it never becomes ready, and all other pods of the operator wait for it",
+            remedy: "set this variable to true, as Talos' documentation does",
+          }
+        : undefined,
     ),
   },
   "plugin-runtime": {
@@ -131,19 +134,19 @@ export const externalRisks = {
     ofFiles: false,
     find: ({ plan: { spec } }) => {
       const ownValues = ownValuesOf(spec);
-      return (
-        ownValues?.kind === "devicePlugin" &&
+      return ownValues?.kind === "devicePlugin" &&
         eraOf(spec.talosVersion) !== "nri" &&
         ownValues.values !== undefined &&
         !ownValues.partly &&
-        (valueAt(ownValues.values, "runtimeClassName") ?? "") === "" && {
-          field: `${ownValues.field}.values.runtimeClassName`,
-          problem: "is not set",
-          why: "without a RuntimeClass the plugin finds the cards only if nvidia is the machine's default runtime",
-          remedy:
-            "write `runtimeClassName: nvidia`, and create a RuntimeClass of that name with the handler nvidia",
-        }
-      );
+        (valueAt(ownValues.values, "runtimeClassName") ?? "") === ""
+        ? {
+            field: `${ownValues.field}.values.runtimeClassName`,
+            problem: "is not set",
+            why: "without a RuntimeClass the plugin finds the cards only if nvidia is the machine's default runtime",
+            remedy:
+              "write `runtimeClassName: nvidia`, and create a RuntimeClass of that name with the handler nvidia",
+          }
+        : undefined;
     },
   },
   "sharing-unread": {
@@ -154,16 +157,18 @@ export const externalRisks = {
     find: ({ spec, plan }) =>
       Object.values(spec.machines).some(
         (machine) => machine.gpus?.length && sharingOf(plan.spec, machine)?.unread,
-      ) && {
-        field: plan.spec.external
-          ? "external.values"
-          : spec.devicePlugin
-            ? "devicePlugin.values.config"
-            : "gpuOperator.values.devicePlugin.config",
-        problem: "with this configuration it is unknown how many GPUs a node offers",
-        why: "the plan assumes at least one nvidia.com/gpu per card, so no check can verify that all requests fit",
-        remedy: "look at the nodes' allocatable resources (`kubectl describe node`)",
-      },
+      )
+        ? {
+            field: plan.spec.external
+              ? "external.values"
+              : spec.devicePlugin
+                ? "devicePlugin.values.config"
+                : "gpuOperator.values.devicePlugin.config",
+            problem: "with this configuration it is unknown how many GPUs a node offers",
+            why: "the plan assumes at least one nvidia.com/gpu per card, so no check can verify that all requests fit",
+            remedy: "look at the nodes' allocatable resources (`kubectl describe node`)",
+          }
+        : undefined,
   },
 } satisfies Checks;
 

@@ -67,11 +67,12 @@ const unread = ({ plan }: CheckContext): Found =>
  * (gpu-operator v26.7.0, state_manager.go).
  */
 const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
-  kubernetes.runtimeClass.handler === "" &&
-  (spec.external?.runtimeClassName ?? "") !== "" && {
-    field: "external.runtimeClassName",
-    ...noHandler(spec.talosVersion),
-  };
+  kubernetes.runtimeClass.handler === "" && (spec.external?.runtimeClassName ?? "") !== ""
+    ? {
+        field: "external.runtimeClassName",
+        ...noHandler(spec.talosVersion),
+      }
+    : undefined;
 
 /** Finding for a RuntimeClass of NVIDIA's on a Talos version without its handler. */
 export const noHandler = (talosVersion: string): FindingText => ({
@@ -104,23 +105,26 @@ function settingsWithOwnValues({ plan }: CheckContext, { kind, field }: OwnValue
     : "";
   const fieldText = field === "external" ? "external" : `${field}.takeOver`;
   return [
-    sharing !== undefined && {
-      field: "sharing",
-      problem: `is set together with ${fieldText}`,
-      why: "the values of the release set the sharing, and the stack does not change those values",
-      remedy:
-        field === "external"
-          ? `remove this field, and set sharing in those values${mig}. If pods then request a resource other than nvidia.com/gpu, set external.resourceName to it`
-          : `remove this field, and set sharing in those values${mig}`,
-    },
-    isOperator &&
-      monitoring?.serviceMonitor && {
-        field: "monitoring.serviceMonitor",
-        problem: `is set together with ${fieldText}`,
-        why: "the operator creates this ServiceMonitor by the values of its release, which the stack does not change",
-        remedy:
-          "remove this field, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` in those values",
-      },
+    sharing !== undefined
+      ? {
+          field: "sharing",
+          problem: `is set together with ${fieldText}`,
+          why: "the values of the release set the sharing, and the stack does not change those values",
+          remedy:
+            field === "external"
+              ? `remove this field, and set sharing in those values${mig}. If pods then request a resource other than nvidia.com/gpu, set external.resourceName to it`
+              : `remove this field, and set sharing in those values${mig}`,
+        }
+      : undefined,
+    isOperator && monitoring?.serviceMonitor
+      ? {
+          field: "monitoring.serviceMonitor",
+          problem: `is set together with ${fieldText}`,
+          why: "the operator creates this ServiceMonitor by the values of its release, which the stack does not change",
+          remedy:
+            "remove this field, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` in those values",
+        }
+      : undefined,
   ];
 }
 
@@ -145,13 +149,13 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
       ({ taint }) =>
         taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)),
     );
-  return (
-    missing && {
-      field: `${field}.values.${path.join(".")}`,
-      problem: `is not set, and the chart's default does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
-      why: "Kubernetes would schedule no pod of NVIDIA's on this node, so the node would offer no GPU",
-      remedy:
-        "write a list with the chart's default tolerations (`helm show values`) and a toleration of this taint",
-    }
-  );
+  return missing
+    ? {
+        field: `${field}.values.${path.join(".")}`,
+        problem: `is not set, and the chart's default does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
+        why: "Kubernetes would schedule no pod of NVIDIA's on this node, so the node would offer no GPU",
+        remedy:
+          "write a list with the chart's default tolerations (`helm show values`) and a toleration of this taint",
+      }
+    : undefined;
 }

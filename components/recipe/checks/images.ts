@@ -81,16 +81,16 @@ export const imageChecks = {
       "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",
     ofFiles: false,
     find: ofMachines(({ gpuCount, spec: { extensions = [] } }) =>
-      extensions.map(
-        (name, index) =>
-          gpuCount === 0 &&
-          soundsLikeNvidia(name) && {
-            field: `.extensions[${index}]`,
-            problem: `${name} is for a machine with a GPU, and this machine has none`,
-            why: "the extension's services wait forever for a card, so the machine reboots every 70 minutes and rolls back",
-            remedy:
-              "leave it out (and list it under drop.extensions if the machine runs it now), or list the machine's cards under gpus",
-          },
+      extensions.map((name, index) =>
+        gpuCount === 0 && soundsLikeNvidia(name)
+          ? {
+              field: `.extensions[${index}]`,
+              problem: `${name} is for a machine with a GPU, and this machine has none`,
+              why: "the extension's services wait forever for a card, so the machine reboots every 70 minutes and rolls back",
+              remedy:
+                "leave it out (and list it under drop.extensions if the machine runs it now), or list the machine's cards under gpus",
+            }
+          : undefined,
       ),
     ),
   },
@@ -113,19 +113,22 @@ export const imageChecks = {
           spec.drop?.[list]?.[droppedIndex],
         ];
         return [
-          list !== "kernelArgs" &&
-            repeatedItem !== undefined && {
-              field: `.${list}[${repeatedIndex}]`,
-              problem: `${shown(repeatedItem)} is listed twice`,
-              why: "an image has each extension once, so one of the two entries is a mistake",
-              remedy: "remove one of the two, or correct its name",
-            },
-          droppedItem !== undefined && {
-            field: `.drop.${list}[${droppedIndex}]`,
-            problem: `${shown(droppedItem)} is also listed under ${field}.${list}`,
-            why: "the next image cannot both have it and lack it",
-            remedy: "remove it from one of the two lists",
-          },
+          list !== "kernelArgs" && repeatedItem !== undefined
+            ? {
+                field: `.${list}[${repeatedIndex}]`,
+                problem: `${shown(repeatedItem)} is listed twice`,
+                why: "an image has each extension once, so one of the two entries is a mistake",
+                remedy: "remove one of the two, or correct its name",
+              }
+            : undefined,
+          droppedItem !== undefined
+            ? {
+                field: `.drop.${list}[${droppedIndex}]`,
+                problem: `${shown(droppedItem)} is also listed under ${field}.${list}`,
+                why: "the next image cannot both have it and lack it",
+                remedy: "remove it from one of the two lists",
+              }
+            : undefined,
         ];
       }),
     ),
@@ -208,14 +211,13 @@ export const imageChecks = {
           spec.configuration !== "omni" &&
           isSigned(recipe.installerImage, !!recipe.ownImage) === false,
       );
-      return (
-        volume !== undefined &&
-        machine !== undefined && {
-          problem: `encrypts the volume ${volume.name} with a key in the TPM, but the image of ${machine.name} is not signed for Secure Boot`,
-          why: "Talos seals and opens such a key only with the PCR key that a signed image has, so the machine could not prepare the volume",
-          remedy: `set ${machine.field}.${machine.spec.installerImage === undefined ? "secureBoot: true" : "installerImage to a signed image"}, or use a key of another kind (static, nodeID, kms)`,
-        }
-      );
+      return volume !== undefined && machine !== undefined
+        ? {
+            problem: `encrypts the volume ${volume.name} with a key in the TPM, but the image of ${machine.name} is not signed for Secure Boot`,
+            why: "Talos seals and opens such a key only with the PCR key that a signed image has, so the machine could not prepare the volume",
+            remedy: `set ${machine.field}.${machine.spec.installerImage === undefined ? "secureBoot: true" : "installerImage to a signed image"}, or use a key of another kind (static, nodeID, kms)`,
+          }
+        : undefined;
     }),
   },
   multipath: {
@@ -230,15 +232,14 @@ export const imageChecks = {
           refusesMultipath(recipe.talosVersion) &&
           (spec.installerImage !== undefined || recipe.extensions.includes(multipath.extension)),
       );
-      return (
-        configuresService &&
-        machine !== undefined && {
-          problem: `has an ExtensionServiceConfig for ${multipath.service}, and ${machine.name} gets Talos ${machine.recipe.talosVersion} with the extension multipath-tools`,
-          why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and Talos reboots a machine whose services do not start`,
-          remedy:
-            "replace this document by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
-        }
-      );
+      return configuresService && machine !== undefined
+        ? {
+            problem: `has an ExtensionServiceConfig for ${multipath.service}, and ${machine.name} gets Talos ${machine.recipe.talosVersion} with the extension multipath-tools`,
+            why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and Talos reboots a machine whose services do not start`,
+            remedy:
+              "replace this document by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
+          }
+        : undefined;
     }),
   },
 } satisfies Checks;
@@ -316,26 +317,31 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
     image.replace(/[@:].*$/, "") === installer.repository &&
     minorOf(talosVersion) > installer.lastMinor;
   return [
-    hasEnded && {
-      field: ".installerImage",
-      problem: `is ${installer.repository}, which has no image for Talos newer than 1.${installer.lastMinor}`,
-      why: `the machine could not pull an installer for Talos ${talosVersion}`,
-      remedy:
-        "leave installerImage out to get the Image Factory's installer with the stack's extensions, or name an installer of your own",
-    },
-    !reference.test(image) && {
-      field: ".installerImage",
-      problem: `${shown(image)} is not an image reference with a tag or a digest`,
-      why: "Talos could not pull it, or would later pull a different image",
-      remedy: "write it as `registry.example.com/talos/installer:v1.13.6`, or with `@sha256:…`",
-    },
-    release !== undefined &&
-      `v${release}` !== talosVersion.replace(/[-+].*$/, "") && {
-        field: ".installerImage",
-        problem: `has the tag of v${release}, but the machine should run Talos ${talosVersion}`,
-        why: "the update would wait for a release that this image does not install",
-        remedy: `name an image of Talos ${talosVersion}, or set talosVersion to v${release}`,
-      },
+    hasEnded
+      ? {
+          field: ".installerImage",
+          problem: `is ${installer.repository}, which has no image for Talos newer than 1.${installer.lastMinor}`,
+          why: `the machine could not pull an installer for Talos ${talosVersion}`,
+          remedy:
+            "leave installerImage out to get the Image Factory's installer with the stack's extensions, or name an installer of your own",
+        }
+      : undefined,
+    !reference.test(image)
+      ? {
+          field: ".installerImage",
+          problem: `${shown(image)} is not an image reference with a tag or a digest`,
+          why: "Talos could not pull it, or would later pull a different image",
+          remedy: "write it as `registry.example.com/talos/installer:v1.13.6`, or with `@sha256:…`",
+        }
+      : undefined,
+    release !== undefined && `v${release}` !== talosVersion.replace(/[-+].*$/, "")
+      ? {
+          field: ".installerImage",
+          problem: `has the tag of v${release}, but the machine should run Talos ${talosVersion}`,
+          why: "the update would wait for a release that this image does not install",
+          remedy: `name an image of Talos ${talosVersion}, or set talosVersion to v${release}`,
+        }
+      : undefined,
     ofFactory
       .filter((name) =>
         Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined,
@@ -346,12 +352,14 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
         why: "this field has an effect only on images that the Image Factory builds",
         remedy: "leave it out, and set it where you build the installer image",
       })),
-    spec.drop !== undefined && {
-      field: ".drop",
-      problem: "is set together with installerImage",
-      why: "the package does not know the contents of this image, so drop has no effect",
-      remedy: "leave it out",
-    },
+    spec.drop !== undefined
+      ? {
+          field: ".drop",
+          problem: "is set together with installerImage",
+          why: "the package does not know the contents of this image, so drop has no effect",
+          remedy: "leave it out",
+        }
+      : undefined,
   ];
 }
 

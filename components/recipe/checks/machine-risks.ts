@@ -23,7 +23,7 @@ export const machineRisks = {
     ofFiles: true,
     find: ofGpuMachines((_machine, { spec, release }) => {
       const escape = escapeFinding(spec.talosVersion, release?.drivers.toolkit);
-      return escape && { field: "", ...escape };
+      return escape ? { field: "", ...escape } : undefined;
     }),
   },
   "workload-isolation": {
@@ -32,20 +32,21 @@ export const machineRisks = {
     source:
       "talos v1.14.1, SecurityProfileConfig (workloadIsolation): containerd, the kubelet and all pods have process and mount namespaces of their own",
     ofFiles: true,
-    find: ofGpuMachines(
-      ({ patches }, { clusterPatches }) =>
-        [...clusterPatches, ...patches]
-          .flatMap(({ documents }) => documents.map(valueOfDocument))
-          .some(
-            (value) =>
-              valueAt(value, "kind") === isolation.document &&
-              valueAt(value, "workloadIsolation") === true,
-          ) && {
-          field: "",
-          problem: `we have not tried workload isolation (${isolation.document}) with a card`,
-          why: "containerd, the kubelet and all pods then run in separate process and mount namespaces. We saw NVIDIA's files and device nodes there on Talos 1.14.1, but only on a machine without a card",
-          remedy: "try one machine first (upgrade.first)",
-        },
+    find: ofGpuMachines(({ patches }, { clusterPatches }) =>
+      [...clusterPatches, ...patches]
+        .flatMap(({ documents }) => documents.map(valueOfDocument))
+        .some(
+          (value) =>
+            valueAt(value, "kind") === isolation.document &&
+            valueAt(value, "workloadIsolation") === true,
+        )
+        ? {
+            field: "",
+            problem: `we have not tried workload isolation (${isolation.document}) with a card`,
+            why: "containerd, the kubelet and all pods then run in separate process and mount namespaces. We saw NVIDIA's files and device nodes there on Talos 1.14.1, but only on a machine without a card",
+            remedy: "try one machine first (upgrade.first)",
+          }
+        : undefined,
     ),
   },
   "branch-targets": {
@@ -60,12 +61,14 @@ export const machineRisks = {
         overlay !== undefined &&
         kernelArgsFor(cards).length === 0 &&
         !kernelArgs.includes("arm64.nobti") &&
-        (parseTalosVersion(talosVersion)?.minor ?? 0) >= firstWithBranchTargets && {
-          field: ".kernelArgs",
-          problem: `from Talos 1.${firstWithBranchTargets} on the arm64 kernel uses branch target identification, which makes NVIDIA's modules crash on a GB10`,
-          why: "it is unknown whether the modules also crash on other arm64 machines",
-          remedy: "if the kernel log shows an Oops of nvidia, add arm64.nobti here",
-        },
+        (parseTalosVersion(talosVersion)?.minor ?? 0) >= firstWithBranchTargets
+          ? {
+              field: ".kernelArgs",
+              problem: `from Talos 1.${firstWithBranchTargets} on the arm64 kernel uses branch target identification, which makes NVIDIA's modules crash on a GB10`,
+              why: "it is unknown whether the modules also crash on other arm64 machines",
+              remedy: "if the kernel log shows an Oops of nvidia, add arm64.nobti here",
+            }
+          : undefined,
     ),
   },
   "nvswitch-unknown": {
@@ -74,17 +77,18 @@ export const machineRisks = {
     source:
       "NVIDIA Fabric Manager user guide, supported systems: boards of eight modules have NVSwitches, boards of four have none",
     ofFiles: true,
-    find: ofGpuMachines(
-      ({ uses, extensions }) =>
-        extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
-        !hasSwitches(uses) &&
-        !hasNoSwitch(uses) && {
-          field: ".extensions",
-          problem: "it is unknown whether the machine has an NVSwitch",
-          why: "without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
-          remedy:
-            "leave the fabric manager out, unless the machine has an NVSwitch (boards of four modules have none)",
-        },
+    find: ofGpuMachines(({ uses, extensions }) =>
+      extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
+      !hasSwitches(uses) &&
+      !hasNoSwitch(uses)
+        ? {
+            field: ".extensions",
+            problem: "it is unknown whether the machine has an NVSwitch",
+            why: "without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
+            remedy:
+              "leave the fabric manager out, unless the machine has an NVSwitch (boards of four modules have none)",
+          }
+        : undefined,
     ),
   },
   "own-image": {
@@ -115,15 +119,15 @@ export const machineRisks = {
     rule: "Only the operator sets the label nvidia.com/gpu.present",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
-    find: ofGpuMachines(
-      ({ spec: { labels } }, { plan }) =>
-        gpuProviderOf(plan.kubernetes.mode).findsNodes &&
-        labels?.[gpuPresent] !== undefined && {
-          field: `.labels.${gpuPresent}`,
-          problem: "has no effect: only the operator sets this label",
-          why: "the operator sets the label once Node Feature Discovery has found the card",
-          remedy: "leave it out",
-        },
+    find: ofGpuMachines(({ spec: { labels } }, { plan }) =>
+      gpuProviderOf(plan.kubernetes.mode).findsNodes && labels?.[gpuPresent] !== undefined
+        ? {
+            field: `.labels.${gpuPresent}`,
+            problem: "has no effect: only the operator sets this label",
+            why: "the operator sets the label once Node Feature Discovery has found the card",
+            remedy: "leave it out",
+          }
+        : undefined,
     ),
   },
 } satisfies Checks;

@@ -76,26 +76,27 @@ export const machineChecks = {
       "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
     ofFiles: true,
     find: together(
-      ofMachines(
-        ({ spec: { configuration } }, { spec }) =>
-          spec.bootstrap === true &&
-          configuration !== "owned" && {
-            field: ".configuration",
-            problem: `is ${configuration}, but the stack bootstraps its cluster`,
-            why: "a machine in maintenance mode has no configuration yet, so this stack must generate all of it",
-            remedy:
-              "write `configuration: owned`, or leave bootstrap out if the machine already runs",
-          },
+      ofMachines(({ spec: { configuration } }, { spec }) =>
+        spec.bootstrap === true && configuration !== "owned"
+          ? {
+              field: ".configuration",
+              problem: `is ${configuration}, but the stack bootstraps its cluster`,
+              why: "a machine in maintenance mode has no configuration yet, so this stack must generate all of it",
+              remedy:
+                "write `configuration: owned`, or leave bootstrap out if the machine already runs",
+            }
+          : undefined,
       ),
       ({ spec, machines }) =>
-        spec.bootstrap === true &&
-        !machines.some((machine) => machine.spec.role === "controlplane") && {
-          field: "bootstrap",
-          problem: "is set, but no machine of the stack is a control plane",
-          why: "etcd and the Kubernetes API run on control planes",
-          remedy:
-            "give a machine `role: controlplane`, or leave bootstrap out if the cluster already exists",
-        },
+        spec.bootstrap === true && !machines.some((machine) => machine.spec.role === "controlplane")
+          ? {
+              field: "bootstrap",
+              problem: "is set, but no machine of the stack is a control plane",
+              why: "etcd and the Kubernetes API run on control planes",
+              remedy:
+                "give a machine `role: controlplane`, or leave bootstrap out if the cluster already exists",
+            }
+          : undefined,
     ),
   },
   "machine-name": {
@@ -140,14 +141,14 @@ export const machineChecks = {
         const canonical = canonicalAddress(address);
         const otherMachine = machineByAddress.get(canonical);
         machineByAddress.set(canonical, otherMachine ?? name);
-        return (
-          otherMachine !== undefined && {
-            field: `${field}.address`,
-            problem: `${address} is also the address of ${otherMachine}`,
-            why: "the update would configure, upgrade and reboot one machine twice at the same time",
-            remedy: "give each machine its own address",
-          }
-        );
+        return otherMachine !== undefined
+          ? {
+              field: `${field}.address`,
+              problem: `${address} is also the address of ${otherMachine}`,
+              why: "the update would configure, upgrade and reboot one machine twice at the same time",
+              remedy: "give each machine its own address",
+            }
+          : undefined;
       });
     },
   },
@@ -192,25 +193,30 @@ const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "o
 /** Findings about a stack that has a machine of Omni's. */
 const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undefined): Found =>
   name !== undefined && [
-    clusterName === undefined && {
-      field: "clusterName",
-      problem: `is missing, but Omni manages ${name}`,
-      why: "in Omni each patch has a label with the name of its cluster",
-      remedy: "add it as `omnictl get clusters` prints it, e.g. `frank`",
-    },
-    clusterName !== undefined &&
-      !clusterForm.test(clusterName) && {
-        field: "clusterName",
-        problem: `${shown(clusterName)} cannot be the name of a cluster in Omni`,
-        why: "Omni accepts only letters, digits, dashes and underscores in a cluster's name, so no cluster has this name",
-        remedy: "write it as `omnictl get clusters` prints it, e.g. `frank`",
-      },
-    (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
-      field: "talosVersion",
-      problem: `is older than v1.12, but Omni manages ${name}`,
-      why: "with older releases Omni gives no access to a machine's files, so the update could verify neither driver nor configuration",
-      remedy: "use v1.12.0 or newer",
-    },
+    clusterName === undefined
+      ? {
+          field: "clusterName",
+          problem: `is missing, but Omni manages ${name}`,
+          why: "in Omni each patch has a label with the name of its cluster",
+          remedy: "add it as `omnictl get clusters` prints it, e.g. `frank`",
+        }
+      : undefined,
+    clusterName !== undefined && !clusterForm.test(clusterName)
+      ? {
+          field: "clusterName",
+          problem: `${shown(clusterName)} cannot be the name of a cluster in Omni`,
+          why: "Omni accepts only letters, digits, dashes and underscores in a cluster's name, so no cluster has this name",
+          remedy: "write it as `omnictl get clusters` prints it, e.g. `frank`",
+        }
+      : undefined,
+    (parseTalosVersion(talosVersion)?.minor ?? 12) < 12
+      ? {
+          field: "talosVersion",
+          problem: `is older than v1.12, but Omni manages ${name}`,
+          why: "with older releases Omni gives no access to a machine's files, so the update could verify neither driver nor configuration",
+          remedy: "use v1.12.0 or newer",
+        }
+      : undefined,
   ];
 
 const takeItsId =
@@ -219,14 +225,14 @@ const takeItsId =
 function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
   const { uuid, configuration } = spec;
   if (configuration !== "omni")
-    return (
-      uuid !== undefined && {
-        field: ".uuid",
-        problem: `is set, but ${name} is ${configuration}`,
-        why: "only Omni uses this ID, so it would have no effect",
-        remedy: "leave it out, or write `configuration: omni`",
-      }
-    );
+    return uuid !== undefined
+      ? {
+          field: ".uuid",
+          problem: `is set, but ${name} is ${configuration}`,
+          why: "only Omni uses this ID, so it would have no effect",
+          remedy: "leave it out, or write `configuration: omni`",
+        }
+      : undefined;
   if (uuid === undefined)
     return {
       field: ".uuid",
@@ -244,15 +250,14 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
   const otherMachine = machines.find(
     (machine) => machine.name !== name && machine.spec.uuid === uuid,
   );
-  return (
-    otherMachine !== undefined &&
-    otherMachine.name <= name && {
-      field: ".uuid",
-      problem: `is also the UUID of ${otherMachine.name}`,
-      why: "Omni would apply the patches of both machines to one machine, and write its containerd part twice",
-      remedy: takeItsId,
-    }
-  );
+  return otherMachine !== undefined && otherMachine.name <= name
+    ? {
+        field: ".uuid",
+        problem: `is also the UUID of ${otherMachine.name}`,
+        why: "Omni would apply the patches of both machines to one machine, and write its containerd part twice",
+        remedy: takeItsId,
+      }
+    : undefined;
 }
 
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */

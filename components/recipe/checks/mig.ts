@@ -11,12 +11,14 @@ export const migChecks = {
     source: "NVIDIA/mig-parted#356",
     ofFiles: false,
     find: ({ spec }) =>
-      spec.sharing?.mig !== undefined && {
-        field: "sharing.mig",
-        problem: "we have not tried MIG on hardware",
-        why: "each reboot removes the MIG devices, and the MIG manager fails if a workload gets the card before the manager splits it again",
-        remedy: `try one machine first (upgrade.first). Other users report that the MIG manager ${migManagerRelease} splits cards on Talos once the MIG mode is on`,
-      },
+      spec.sharing?.mig !== undefined
+        ? {
+            field: "sharing.mig",
+            problem: "we have not tried MIG on hardware",
+            why: "each reboot removes the MIG devices, and the MIG manager fails if a workload gets the card before the manager splits it again",
+            remedy: `try one machine first (upgrade.first). Other users report that the MIG manager ${migManagerRelease} splits cards on Talos once the MIG mode is on`,
+          }
+        : undefined,
   },
   "mig-whole": {
     severity: "note",
@@ -25,16 +27,16 @@ export const migChecks = {
     ofFiles: false,
     find: ({ spec, gpuMachines }) => {
       const unsplitMachines = gpuMachines.filter((machine) => !canSplit(machine));
-      return (
-        spec.sharing?.mig !== undefined &&
+      return spec.sharing?.mig !== undefined &&
         unsplitMachines.length > 0 &&
-        unsplitMachines.length < gpuMachines.length && {
-          field: "sharing.mig",
-          problem: `${namesOf(unsplitMachines)} ${unsplitMachines.length > 1 ? "have" : "has"} no card with MIG`,
-          why: "the node offers each card without MIG as a whole GPU",
-          remedy: "nothing needs to be done",
-        }
-      );
+        unsplitMachines.length < gpuMachines.length
+        ? {
+            field: "sharing.mig",
+            problem: `${namesOf(unsplitMachines)} ${unsplitMachines.length > 1 ? "have" : "has"} no card with MIG`,
+            why: "the node offers each card without MIG as a whole GPU",
+            remedy: "nothing needs to be done",
+          }
+        : undefined;
     },
   },
   "mig-profiles": {
@@ -45,17 +47,16 @@ export const migChecks = {
     find: ({ spec, machines }) =>
       spec.sharing?.mig !== undefined &&
       machines.map(({ uses }) =>
-        uses.map(
-          ({ field, model, card }) =>
-            card !== undefined &&
-            migOf(card) === undefined &&
-            card.mayHaveMig && {
-              field,
-              problem: `this package does not know the MIG profiles of the ${model}`,
-              why: "the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit",
-              remedy:
-                "check that the node's label nvidia.com/mig.config.state is success, and count the MIG devices that the node offers",
-            },
+        uses.map(({ field, model, card }) =>
+          card !== undefined && migOf(card) === undefined && card.mayHaveMig
+            ? {
+                field,
+                problem: `this package does not know the MIG profiles of the ${model}`,
+                why: "the plan assumes at least one instance of the profile per card, so no check can verify that all requests fit",
+                remedy:
+                  "check that the node's label nvidia.com/mig.config.state is success, and count the MIG devices that the node offers",
+              }
+            : undefined,
         ),
       ),
   },
@@ -68,16 +69,15 @@ export const migChecks = {
       const withReset = machines.filter(({ cards }) =>
         cards.some((card) => migOf(card)?.modeNeedsReset),
       );
-      return (
-        spec.sharing?.mig !== undefined &&
-        withReset.length > 0 && {
-          field: "sharing.mig",
-          problem: `the Ampere cards of ${namesOf(withReset)} need a reset to change their MIG mode`,
-          why: "nvidia-persistenced uses the cards, so the MIG manager cannot reset them",
-          remedy:
-            "if the node's label nvidia.com/mig.config.state becomes failed, reboot the machine once",
-        }
-      );
+      return spec.sharing?.mig !== undefined && withReset.length > 0
+        ? {
+            field: "sharing.mig",
+            problem: `the Ampere cards of ${namesOf(withReset)} need a reset to change their MIG mode`,
+            why: "nvidia-persistenced uses the cards, so the MIG manager cannot reset them",
+            remedy:
+              "if the node's label nvidia.com/mig.config.state becomes failed, reboot the machine once",
+          }
+        : undefined;
     },
   },
 } satisfies Checks;

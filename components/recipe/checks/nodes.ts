@@ -42,7 +42,7 @@ export const nodeChecks = {
               problem: `${key}: ${shown(text)} is not a label (${formFault.problem})`,
             };
           const fault = labelFault(machine, key, text, context);
-          return fault && { field, ...fault };
+          return fault ? { field, ...fault } : undefined;
         }),
       ),
       ofPatches(({ patch, machines }, context) =>
@@ -201,14 +201,14 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
       taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })),
     )
     .find(({ taint }) => entries !== undefined && keepsOut(entries, taint));
-  return (
-    missing && {
-      field: path.join("."),
-      problem: `does not tolerate the taint ${describeTaint(missing.taint)} of ${missing.machine}`,
-      why: "this list replaces the default list, so NVIDIA's pods would not run on the node, and the node would offer no GPU",
-      remedy: leaveOut(plan),
-    }
-  );
+  return missing
+    ? {
+        field: path.join("."),
+        problem: `does not tolerate the taint ${describeTaint(missing.taint)} of ${missing.machine}`,
+        why: "this list replaces the default list, so NVIDIA's pods would not run on the node, and the node would offer no GPU",
+        remedy: leaveOut(plan),
+      }
+    : undefined;
 }
 
 /**

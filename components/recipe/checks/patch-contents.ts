@@ -18,13 +18,13 @@ export const patchContentChecks = {
       ofPatches(({ patch }) =>
         patch.documents.map(valueOfDocument).map((value) => {
           const [secret] = secretsIn(value, asText(valueAt(value, "kind")));
-          return (
-            secret && {
-              problem: `contains a secret (${secret.path})`,
-              why: "patches are kept in plain text, in the stack file and in Pulumi's state",
-              remedy: secret.remedy,
-            }
-          );
+          return secret
+            ? {
+                problem: `contains a secret (${secret.path})`,
+                why: "patches are kept in plain text, in the stack file and in Pulumi's state",
+                remedy: secret.remedy,
+              }
+            : undefined;
         }),
       ),
       ofMachines((machine) =>
@@ -98,15 +98,14 @@ export const patchContentChecks = {
       const workers = machines
         .filter((machine) => machine.spec.role === "worker")
         .map((machine) => machine.name);
-      return (
-        workers.length > 0 &&
-        patch.nodeTaints.length > 0 && {
-          problem: `sets taints on workers (${workers.join(", ")})`,
-          why: "Kubernetes forbids a worker to change its own taints, and then also refuses the labels of the same request",
-          remedy:
-            "write them under machines.<name>.taints, which the stack sets through the Kubernetes API",
-        }
-      );
+      return workers.length > 0 && patch.nodeTaints.length > 0
+        ? {
+            problem: `sets taints on workers (${workers.join(", ")})`,
+            why: "Kubernetes forbids a worker to change its own taints, and then also refuses the labels of the same request",
+            remedy:
+              "write them under machines.<name>.taints, which the stack sets through the Kubernetes API",
+          }
+        : undefined;
     }),
   },
   "machine-file-once": {
@@ -168,18 +167,19 @@ export const patchContentChecks = {
     rule: "No patch names extensions for Talos ≥ 1.10, which ignores them",
     source: "talos v1.10.0, hack/release.toml: machine.install.extensions no longer has an effect",
     ofFiles: true,
-    find: ofPatches(
-      ({ patch }, context) =>
-        (context.release?.version.minor ?? 0) >= 10 &&
-        valueAt(patch.config, "machine", "install", "extensions") !== undefined && {
-          problem: `machine.install.extensions has no effect on Talos ${context.spec.talosVersion}`,
-          why: "Talos ≥ 1.10 silently ignores it: the machine would run without these extensions",
-          remedy:
-            "list them under machines.<name>.extensions (the package itself adds NVIDIA's extensions)",
-          ofFiles: {
-            remedy: "list them in the image's schematic (systemExtensions.officialExtensions)",
-          },
-        },
+    find: ofPatches(({ patch }, context) =>
+      (context.release?.version.minor ?? 0) >= 10 &&
+      valueAt(patch.config, "machine", "install", "extensions") !== undefined
+        ? {
+            problem: `machine.install.extensions has no effect on Talos ${context.spec.talosVersion}`,
+            why: "Talos ≥ 1.10 silently ignores it: the machine would run without these extensions",
+            remedy:
+              "list them under machines.<name>.extensions (the package itself adds NVIDIA's extensions)",
+            ofFiles: {
+              remedy: "list them in the image's schematic (systemExtensions.officialExtensions)",
+            },
+          }
+        : undefined,
     ),
   },
   "install-image": {
@@ -187,14 +187,15 @@ export const patchContentChecks = {
     source:
       "talos, pkg/machinery/config/merge: a later scalar overwrites; machine.install.image is set by this package",
     ofFiles: false,
-    find: ofPatches(
-      ({ patch }) =>
-        valueAt(patch.config, "machine", "install", "image") !== undefined && {
-          problem: "sets machine.install.image",
-          why: "this package sets the same field and overrides your value",
-          remedy:
-            "leave it out, because the package chooses the image by talosVersion, platform and extensions, or name your own image under machines.<name>.installerImage",
-        },
+    find: ofPatches(({ patch }) =>
+      valueAt(patch.config, "machine", "install", "image") !== undefined
+        ? {
+            problem: "sets machine.install.image",
+            why: "this package sets the same field and overrides your value",
+            remedy:
+              "leave it out, because the package chooses the image by talosVersion, platform and extensions, or name your own image under machines.<name>.installerImage",
+          }
+        : undefined,
     ),
   },
   "omni-patch": {

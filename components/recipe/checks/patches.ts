@@ -54,18 +54,20 @@ export const patchChecks = {
           ? undefined
           : machines.find(({ name }) => shortName(name) !== shortName(statedHostname));
       return [
-        type !== undefined &&
-          machineOfOtherRole !== undefined && {
-            problem: `sets machine.type to ${type}, and ${machineOfOtherRole.name} is a ${machineOfOtherRole.spec.role}`,
-            why: "the machine would join the cluster in the wrong role, or not at all",
-            remedy: "leave it out, and set the machine's field role",
-          },
-        statedHostname !== undefined &&
-          otherNamedMachine !== undefined && {
-            problem: `sets the host name ${statedHostname}, but the stack names the machine ${otherNamedMachine.name}`,
-            why: "Talos names the node by its host name, so the update would wait forever for the node",
-            remedy: "name the machine by its host name, or leave the host name out",
-          },
+        type !== undefined && machineOfOtherRole !== undefined
+          ? {
+              problem: `sets machine.type to ${type}, and ${machineOfOtherRole.name} is a ${machineOfOtherRole.spec.role}`,
+              why: "the machine would join the cluster in the wrong role, or not at all",
+              remedy: "leave it out, and set the machine's field role",
+            }
+          : undefined,
+        statedHostname !== undefined && otherNamedMachine !== undefined
+          ? {
+              problem: `sets the host name ${statedHostname}, but the stack names the machine ${otherNamedMachine.name}`,
+              why: "Talos names the node by its host name, so the update would wait forever for the node",
+              remedy: "name the machine by its host name, or leave the host name out",
+            }
+          : undefined,
       ];
     }),
   },
@@ -198,14 +200,13 @@ export const patchChecks = {
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
       const adopted = machines.find((machine) => machine.spec.configuration === "adopted");
-      return (
-        adopted !== undefined &&
-        patch.documents.some(deletes) && {
-          problem: `has \`$patch: delete\`, but ${adopted.name} is adopted`,
-          why: "another tool owns the configuration, and this package could not restore a deleted part",
-          remedy: "delete the part in the tool that owns the configuration",
-        }
-      );
+      return adopted !== undefined && patch.documents.some(deletes)
+        ? {
+            problem: `has \`$patch: delete\`, but ${adopted.name} is adopted`,
+            why: "another tool owns the configuration, and this package could not restore a deleted part",
+            remedy: "delete the part in the tool that owns the configuration",
+          }
+        : undefined;
     }),
   },
 } satisfies Checks;

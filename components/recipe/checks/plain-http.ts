@@ -12,20 +12,24 @@ export const plainHttpChecks = {
       "talos, pkg/machinery/config: machine.registries (a mirror's own certificate); helm.sh/docs, repositories",
     ofFiles: false,
     find: ({ plan: { spec } }) => [
-      isPlainHttp(spec.factoryUrl ?? "") && {
-        field: "factoryUrl",
-        problem: "is plain HTTP",
-        why: "an attacker on the network path can replace the image that the machines boot",
-        remedy: "use https, with a certificate that the machines' registry configuration trusts",
-      },
-      charts.map(
-        (chart) =>
-          isPlainHttp(spec[chart]?.repository ?? "") && {
-            field: `${chart}.repository`,
+      isPlainHttp(spec.factoryUrl ?? "")
+        ? {
+            field: "factoryUrl",
             problem: "is plain HTTP",
-            why: "an attacker on the network path can change the charts, which the update installs as administrator of the cluster",
-            remedy: "use https or oci",
-          },
+            why: "an attacker on the network path can replace the image that the machines boot",
+            remedy:
+              "use https, with a certificate that the machines' registry configuration trusts",
+          }
+        : undefined,
+      charts.map((chart) =>
+        isPlainHttp(spec[chart]?.repository ?? "")
+          ? {
+              field: `${chart}.repository`,
+              problem: "is plain HTTP",
+              why: "an attacker on the network path can change the charts, which the update installs as administrator of the cluster",
+              remedy: "use https or oci",
+            }
+          : undefined,
       ),
     ],
   },

@@ -50,21 +50,24 @@ export const pluginChecks = {
               }));
             }),
           misread(path, config),
-          defaultName !== "" &&
-            !names.includes(defaultName) && {
-              field: `${path}.default`,
-              problem: `names "${defaultName}", which is not a configuration (known: ${names.join(", ")})`,
-              why: "the plugin waits for this configuration, and the node offers no GPU",
-              remedy: `name one of the configurations under ${path}.${texts}`,
-            },
+          defaultName !== "" && !names.includes(defaultName)
+            ? {
+                field: `${path}.default`,
+                problem: `names "${defaultName}", which is not a configuration (known: ${names.join(", ")})`,
+                why: "the plugin waits for this configuration, and the node offers no GPU",
+                remedy: `name one of the configurations under ${path}.${texts}`,
+              }
+            : undefined,
           texts === "map" &&
-            asText(valueAt(config, "name")) !== "" &&
-            Object.keys(configurations).length > 0 && {
-              field: `${path}.name`,
-              problem: "is set together with map",
-              why: "the chart accepts `name` or `map`, and fails if both are set",
-              remedy: "leave one of the two out",
-            },
+          asText(valueAt(config, "name")) !== "" &&
+          Object.keys(configurations).length > 0
+            ? {
+                field: `${path}.name`,
+                problem: "is set together with map",
+                why: "the chart accepts `name` or `map`, and fails if both are set",
+                remedy: "leave one of the two out",
+              }
+            : undefined,
         ];
       }),
   },
@@ -100,13 +103,15 @@ export const pluginChecks = {
     find: ({ spec, plan }) =>
       plan.era === "nri" &&
       spec.devicePlugin !== undefined &&
-      asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === "" && {
-        field: "devicePlugin",
-        problem: `runs without the operator on Talos ${spec.talosVersion}, which has no container toolkit`,
-        why: "the plugin's CDI specification runs nvidia-cdi-hook on the machine, but Talos does not have this program, so every pod with a card fails",
-        remedy:
-          "use dra or gpuOperator (v26.7.0 or newer), which install this program, or install it yourself and set devicePlugin.values.cdi.nvidiaHookPath to its path",
-      },
+      asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === ""
+        ? {
+            field: "devicePlugin",
+            problem: `runs without the operator on Talos ${spec.talosVersion}, which has no container toolkit`,
+            why: "the plugin's CDI specification runs nvidia-cdi-hook on the machine, but Talos does not have this program, so every pod with a card fails",
+            remedy:
+              "use dra or gpuOperator (v26.7.0 or newer), which install this program, or install it yourself and set devicePlugin.values.cdi.nvidiaHookPath to its path",
+          }
+        : undefined,
   },
   "device-list-strategy": {
     rule: "The plugin's release and Talos support the device list strategy",
@@ -123,14 +128,14 @@ export const pluginChecks = {
       return [
         // The chart writes the value into a variable: a list fails in its template (k8s-device-plugin,
         // templates/_helpers.tpl, `contains`).
-        value !== undefined &&
-          value !== null &&
-          typeof value !== "string" && {
-            field,
-            problem: "must be a string",
-            why: "the chart's template fails on any other type, and Helm installs nothing",
-            remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
-          },
+        value !== undefined && value !== null && typeof value !== "string"
+          ? {
+              field,
+              problem: "must be a string",
+              why: "the chart's template fails on any other type, and Helm installs nothing",
+              remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
+            }
+          : undefined,
         strategyFault("gpuOperator.values.devicePlugin.env", env, plan),
         strategyFault(field, value, plan, spec.devicePlugin?.version),
       ];
@@ -274,13 +279,12 @@ function strategyFault(
       why: "only NVIDIA's runtime reads the variables and mounts of this strategy, and Talos ≥ 1.15 has no such runtime, so pods do not see their cards",
       remedy: "leave it out: the default is CDI",
     };
-  return (
-    cdiStrategies.length > 0 &&
-    era === "legacy" && {
-      field,
-      problem: `${cdiStrategies.join(", ")} does not work on Talos ≤ 1.12`,
-      why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
-      remedy: "leave it out (the default is envvar), or use Talos ≥ 1.13",
-    }
-  );
+  return cdiStrategies.length > 0 && era === "legacy"
+    ? {
+        field,
+        problem: `${cdiStrategies.join(", ")} does not work on Talos ≤ 1.12`,
+        why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
+        remedy: "leave it out (the default is envvar), or use Talos ≥ 1.13",
+      }
+    : undefined;
 }

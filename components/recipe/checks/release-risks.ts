@@ -22,15 +22,14 @@ export const releaseRisks = {
     ofFiles: false,
     find: ofReleases(({ field, chart, version }) => {
       const judges = judgesOf(chart, version).map((judge) => judge.version);
-      return (
-        judges.length > 0 &&
-        !judges.includes(version.replace(/^v/, "")) && {
-          field: `${field}.version`,
-          problem: `${chart} ${version} is not in this package's tables`,
-          why: `the package checks its values by the known releases ${judges.join(" and ")}`,
-          remedy: "compare the values with `helm show values`",
-        }
-      );
+      return judges.length > 0 && !judges.includes(version.replace(/^v/, ""))
+        ? {
+            field: `${field}.version`,
+            problem: `${chart} ${version} is not in this package's tables`,
+            why: `the package checks its values by the known releases ${judges.join(" and ")}`,
+            remedy: "compare the values with `helm show values`",
+          }
+        : undefined;
     }),
   },
   "chart-value": {
@@ -52,15 +51,15 @@ export const releaseRisks = {
     rule: "NVIDIA supports the release of the operator",
     source: "docs.nvidia.com, GPU Operator, platform support",
     ofFiles: false,
-    find: ofReleases(
-      ({ field, chart, version }) =>
-        chart === "gpu-operator" &&
-        semver.lt(semver.coerce(version) ?? "99.0.0", "26.3.0") && {
-          field: `${field}.version`,
-          problem: `NVIDIA no longer supports the operator's release ${version}`,
-          why: "NVIDIA supports 26.7, and 26.3 is deprecated (platform support, 2026-11)",
-          remedy: "plan an upgrade of the operator",
-        },
+    find: ofReleases(({ field, chart, version }) =>
+      chart === "gpu-operator" && semver.lt(semver.coerce(version) ?? "99.0.0", "26.3.0")
+        ? {
+            field: `${field}.version`,
+            problem: `NVIDIA no longer supports the operator's release ${version}`,
+            why: "NVIDIA supports 26.7, and 26.3 is deprecated (platform support, 2026-11)",
+            remedy: "plan an upgrade of the operator",
+          }
+        : undefined,
     ),
   },
   "infiniband-devices": {
@@ -74,14 +73,14 @@ export const releaseRisks = {
     find: ofReleases(({ field, chart, version }) => {
       const [first, repaired] =
         chart === "gpu-operator" ? ["26.3.0", "26.3.3"] : ["0.19.0", "0.19.3"];
-      return (
-        semver.satisfies(version, `>=${first} <${repaired}`) && {
-          field: `${field}.version`,
-          problem: `${chart} ${version} also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices`,
-          why: "another device plugin may give the same devices to another pod",
-          remedy: "use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
-        }
-      );
+      return semver.satisfies(version, `>=${first} <${repaired}`)
+        ? {
+            field: `${field}.version`,
+            problem: `${chart} ${version} also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices`,
+            why: "another device plugin may give the same devices to another pod",
+            remedy: "use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
+          }
+        : undefined;
     }),
   },
   "storage-untried": {
@@ -91,12 +90,14 @@ export const releaseRisks = {
       "docs.nvidia.com, GPU Operator, GPUDirect RDMA and GPUDirect Storage (open kernel modules only)",
     ofFiles: false,
     find: ({ plan }) =>
-      usesStorage(plan.spec) && {
-        field: "gpuOperator.values.gds.enabled",
-        problem: `we have not tried GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
-        why: "NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the host's memory",
-        remedy: "try one machine first (upgrade.first)",
-      },
+      usesStorage(plan.spec)
+        ? {
+            field: "gpuOperator.values.gds.enabled",
+            problem: `we have not tried GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
+            why: "NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the host's memory",
+            remedy: "try one machine first (upgrade.first)",
+          }
+        : undefined,
   },
   "own-discovery": {
     severity: "warning",
@@ -105,13 +106,15 @@ export const releaseRisks = {
     ofFiles: false,
     find: ({ spec }) =>
       anyText(valueAt(spec.gpuOperator?.values, "nfd", "enabled")) === "false" &&
-      !labelledByHand(Object.values(spec.machines)) && {
-        field: "gpuOperator.values.nfd.enabled",
-        problem: "is false, so another Node Feature Discovery must run on every GPU machine",
-        why: "the operator runs no pod on a node without a label of Node Feature Discovery",
-        remedy:
-          "make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines",
-      },
+      !labelledByHand(Object.values(spec.machines))
+        ? {
+            field: "gpuOperator.values.nfd.enabled",
+            problem: "is false, so another Node Feature Discovery must run on every GPU machine",
+            why: "the operator runs no pod on a node without a label of Node Feature Discovery",
+            remedy:
+              "make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines",
+          }
+        : undefined,
   },
   "driver-folder": {
     severity: "warning",
@@ -121,16 +124,16 @@ export const releaseRisks = {
     ofFiles: false,
     find: ({ spec }) => {
       const folder = valueAt(spec.gpuOperator?.values, "hostPaths", "driverInstallDir");
-      return (
-        eraOf(spec.talosVersion) === "legacy" &&
+      return eraOf(spec.talosVersion) === "legacy" &&
         typeof folder === "string" &&
-        folder.startsWith("/var/") && {
-          field: "gpuOperator.values.hostPaths.driverInstallDir",
-          problem: `is ${folder}, and no program looks for the driver there`,
-          why: "on Talos 1.12 and older the operator's validator does not run. A DaemonSet of this stack writes the validator's marker files, which tell the pods where the driver is",
-          remedy: "remove this value, and remove the DaemonSet that fills the folder",
-        }
-      );
+        folder.startsWith("/var/")
+        ? {
+            field: "gpuOperator.values.hostPaths.driverInstallDir",
+            problem: `is ${folder}, and no program looks for the driver there`,
+            why: "on Talos 1.12 and older the operator's validator does not run. A DaemonSet of this stack writes the validator's marker files, which tell the pods where the driver is",
+            remedy: "remove this value, and remove the DaemonSet that fills the folder",
+          }
+        : undefined;
     },
   },
   "operator-without-cdi": {
@@ -141,12 +144,15 @@ export const releaseRisks = {
     ofFiles: false,
     find: ({ spec }) =>
       eraOf(spec.talosVersion) === "cdi" && // On older releases CDI is always off; on newer ones another check refuses this value.
-      valueAt(spec.gpuOperator?.values, "cdi", "enabled") === false && {
-        field: "gpuOperator.values.cdi.enabled",
-        problem: "is false",
-        why: "without CDI only pods with NVIDIA's RuntimeClass get a GPU",
-        remedy: "set `runtimeClassName: nvidia` in your own pods (the stack sets it in its pods)",
-      },
+      valueAt(spec.gpuOperator?.values, "cdi", "enabled") === false
+        ? {
+            field: "gpuOperator.values.cdi.enabled",
+            problem: "is false",
+            why: "without CDI only pods with NVIDIA's RuntimeClass get a GPU",
+            remedy:
+              "set `runtimeClassName: nvidia` in your own pods (the stack sets it in its pods)",
+          }
+        : undefined,
   },
   "strategy-without-cdi": {
     severity: "warning",
@@ -155,15 +161,15 @@ export const releaseRisks = {
     ofFiles: false,
     find: ({ spec: { gpuOperator } }) => {
       const env = valueAt(gpuOperator?.values, "devicePlugin", "env");
-      return (
-        valueAt(gpuOperator?.values, "cdi", "enabled") !== false &&
-        !(envOf(env, "DEVICE_LIST_STRATEGY") ?? "cdi-").includes("cdi-") && {
-          field: "gpuOperator.values.devicePlugin.env",
-          problem: "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but CDI is on",
-          why: "the next release of the GPU Operator refuses this",
-          remedy: "to keep CDI off, write `cdi: { enabled: false }` instead",
-        }
-      );
+      return valueAt(gpuOperator?.values, "cdi", "enabled") !== false &&
+        !(envOf(env, "DEVICE_LIST_STRATEGY") ?? "cdi-").includes("cdi-")
+        ? {
+            field: "gpuOperator.values.devicePlugin.env",
+            problem: "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but CDI is on",
+            why: "the next release of the GPU Operator refuses this",
+            remedy: "to keep CDI off, write `cdi: { enabled: false }` instead",
+          }
+        : undefined;
     },
   },
   "claims-release": {
@@ -172,13 +178,14 @@ export const releaseRisks = {
     source: "KEP-4381: resource.k8s.io/v1 is on by default from Kubernetes 1.34",
     ofFiles: false,
     find: ({ spec }) =>
-      spec.dra !== undefined &&
-      spec.kubernetesVersion === undefined && {
-        field: "kubernetesVersion",
-        problem: "is not set, so the cluster's Kubernetes release is unknown",
-        why: `claims need Kubernetes ${oldestForClaims} or newer`,
-        remedy: "set it, or check the release with `kubectl version`",
-      },
+      spec.dra !== undefined && spec.kubernetesVersion === undefined
+        ? {
+            field: "kubernetesVersion",
+            problem: "is not set, so the cluster's Kubernetes release is unknown",
+            why: `claims need Kubernetes ${oldestForClaims} or newer`,
+            remedy: "set it, or check the release with `kubectl version`",
+          }
+        : undefined,
   },
 } satisfies Checks;
 

@@ -175,15 +175,15 @@ export const releaseChecks = {
           machineVersion !== undefined &&
           contractVersion !== undefined &&
           contractVersion.minor > machineVersion.minor;
-        return (
-          isNewer && {
-            field: ".versionContract",
-            problem: `${statedContract} is newer than Talos ${talosVersion}, the machine's release`,
-            why: `Talos ${talosVersion} would refuse a generated configuration with documents that it does not know`,
-            remedy:
-              "write the Talos release that created the cluster, or the machine's release if that is older",
-          }
-        );
+        return isNewer
+          ? {
+              field: ".versionContract",
+              problem: `${statedContract} is newer than Talos ${talosVersion}, the machine's release`,
+              why: `Talos ${talosVersion} would refuse a generated configuration with documents that it does not know`,
+              remedy:
+                "write the Talos release that created the cluster, or the machine's release if that is older",
+            }
+          : undefined;
       },
     ),
   },
@@ -223,14 +223,14 @@ export const releaseChecks = {
             why: "the other workers would wait for its smoke test, which needs a GPU",
             remedy: "name a worker with a GPU",
           };
-        return (
-          first.indexOf(name) < index && {
-            field,
-            problem: `${shown(name)} is named twice`,
-            why: "the update upgrades a machine only once",
-            remedy: "remove one of the two",
-          }
-        );
+        return first.indexOf(name) < index
+          ? {
+              field,
+              problem: `${shown(name)} is named twice`,
+              why: "the update upgrades a machine only once",
+              remedy: "remove one of the two",
+            }
+          : undefined;
       });
     },
   },
@@ -240,28 +240,29 @@ export const releaseChecks = {
       "components/program/upgrade/control-planes.ts: the update upgrades a control plane only if all members of etcd are healthy",
     ofFiles: true,
     find: together(
-      ofMachines(
-        ({ spec: { mayBeAway, role } }) =>
-          mayBeAway === true &&
-          role === "controlplane" && {
-            field: ".mayBeAway",
-            problem: "is true for a control plane",
-            why: "while a control plane is away, etcd lacks a member, and the update upgrades no other control plane",
-            remedy: "leave it out, or make the machine a worker",
-          },
+      ofMachines(({ spec: { mayBeAway, role } }) =>
+        mayBeAway === true && role === "controlplane"
+          ? {
+              field: ".mayBeAway",
+              problem: "is true for a control plane",
+              why: "while a control plane is away, etcd lacks a member, and the update upgrades no other control plane",
+              remedy: "leave it out, or make the machine a worker",
+            }
+          : undefined,
       ),
       ({ spec, machines }) => {
         const machinesThatMayBeAway = machines.flatMap((machine) =>
           machine.spec.mayBeAway === true ? [machine.name] : [],
         );
-        return spec.away?.map(
-          (name, index) =>
-            !machinesThatMayBeAway.includes(name) && {
-              field: `away[${index}]`,
-              problem: `${shown(name)} is not a machine with mayBeAway`,
-              why: "an update skips the machines of this list, so it would not report that this machine does not answer",
-              remedy: `${didYouMean(name, machinesThatMayBeAway)}set machines.<name>.mayBeAway: true, or remove the machine from this list`,
-            },
+        return spec.away?.map((name, index) =>
+          !machinesThatMayBeAway.includes(name)
+            ? {
+                field: `away[${index}]`,
+                problem: `${shown(name)} is not a machine with mayBeAway`,
+                why: "an update skips the machines of this list, so it would not report that this machine does not answer",
+                remedy: `${didYouMean(name, machinesThatMayBeAway)}set machines.<name>.mayBeAway: true, or remove the machine from this list`,
+              }
+            : undefined,
         );
       },
     ),

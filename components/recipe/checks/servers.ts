@@ -33,15 +33,14 @@ export const serverChecks = {
       );
       return plannedVolumes(spec).map(({ field, namespace }) => {
         const maker = makers.get(namespace);
-        return (
-          maker !== undefined &&
-          maker !== field && {
-            field,
-            problem: `its volume is in namespace ${namespace}, which ${maker} creates`,
-            why: `if you remove ${maker} from the stack, the update deletes the namespace with this volume`,
-            remedy: `give ${field} another namespace`,
-          }
-        );
+        return maker !== undefined && maker !== field
+          ? {
+              field,
+              problem: `its volume is in namespace ${namespace}, which ${maker} creates`,
+              why: `if you remove ${maker} from the stack, the update deletes the namespace with this volume`,
+              remedy: `give ${field} another namespace`,
+            }
+          : undefined;
       });
     },
   },
@@ -63,14 +62,14 @@ export const serverChecks = {
         );
         const drivers = older.map(({ name, driverVersion = "" }) => `${name} (${driverVersion})`);
         const newer = older[0] && newerCuda(image, older[0]);
-        return (
-          newer && {
-            field,
-            problem: `its CUDA ${newer.cuda} is too new for the driver of ${drivers.join(", ")}`,
-            why: "CUDA then works only on data-center cards, and only if the image has NVIDIA's package cuda-compat",
-            remedy: "make sure that the image has cuda-compat, as NVIDIA's own images do",
-          }
-        );
+        return newer
+          ? {
+              field,
+              problem: `its CUDA ${newer.cuda} is too new for the driver of ${drivers.join(", ")}`,
+              why: "CUDA then works only on data-center cards, and only if the image has NVIDIA's package cuda-compat",
+              remedy: "make sure that the image has cuda-compat, as NVIDIA's own images do",
+            }
+          : undefined;
       });
     },
   },
@@ -83,12 +82,14 @@ export const serverChecks = {
     find: ({ spec, plan: { kubernetes } }) =>
       spec.monitoring !== undefined &&
       spec.monitoring.dashboard !== false &&
-      semver.gte(exporterRelease(kubernetes), "4.9.0") && {
-        field: "monitoring",
-        problem: `the metrics of the DCGM exporter ${exporterRelease(kubernetes)} have other names and units than the dashboard shows`,
-        why: "the exporter changed them in 4.9.0, so some panels of the dashboard stay empty",
-        remedy: "use an exporter of release 4.8, or write `dashboard: false`",
-      },
+      semver.gte(exporterRelease(kubernetes), "4.9.0")
+        ? {
+            field: "monitoring",
+            problem: `the metrics of the DCGM exporter ${exporterRelease(kubernetes)} have other names and units than the dashboard shows`,
+            why: "the exporter changed them in 4.9.0, so some panels of the dashboard stay empty",
+            remedy: "use an exporter of release 4.8, or write `dashboard: false`",
+          }
+        : undefined,
   },
   "claim-metrics": {
     severity: "note",
@@ -96,13 +97,14 @@ export const serverChecks = {
     source: "kubelet, pod resources API: it reports only resources of the node to the exporter",
     ofFiles: false,
     find: ({ spec }) =>
-      spec.dra !== undefined &&
-      spec.monitoring !== undefined && {
-        field: "monitoring",
-        problem: "the metrics of a card do not name the pod that claims the card",
-        why: "the kubelet does not report claims to the exporter",
-        remedy: "nothing needs to be done",
-      },
+      spec.dra !== undefined && spec.monitoring !== undefined
+        ? {
+            field: "monitoring",
+            problem: "the metrics of a card do not name the pod that claims the card",
+            why: "the kubelet does not report claims to the exporter",
+            remedy: "nothing needs to be done",
+          }
+        : undefined,
   },
 } satisfies Checks;
 
@@ -133,16 +135,14 @@ const openServers = (spec: Pick<ClusterSpec, "workloads">): Found =>
     const server = open[kind];
     const { active = true, allowFrom, apiKeySecret, masterKeySecret } = workload as ServerFields;
     const isOpen = allowFrom === undefined && (apiKeySecret ?? masterKeySecret) === undefined;
-    return (
-      server !== undefined &&
-      active &&
-      isOpen && {
-        field,
-        problem: `every pod of the cluster can ${server.can}`,
-        why: "clients need no key",
-        remedy: `${server.key === undefined ? "" : `${server.key} `}list the namespaces of the clients in ${field}.allowFrom`,
-      }
-    );
+    return server !== undefined && active && isOpen
+      ? {
+          field,
+          problem: `every pod of the cluster can ${server.can}`,
+          why: "clients need no key",
+          remedy: `${server.key === undefined ? "" : `${server.key} `}list the namespaces of the clients in ${field}.allowFrom`,
+        }
+      : undefined;
   });
 
 /** Fields of servers that limit their clients. */

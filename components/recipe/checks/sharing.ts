@@ -35,14 +35,15 @@ export const sharingChecks = {
         (machine) => sharingOf({ ...spec, sharing: {} }, machine.spec)?.mps !== undefined,
       );
       return [
-        timeSlicing !== undefined &&
-          timeSlicing.replicas < 2 && {
-            field: "sharing.timeSlicing.replicas",
-            problem: `is ${timeSlicing.replicas}`,
-            why: "the device plugin refuses its configuration, and the node offers no GPU",
-            remedy: "write 2 or more, or leave timeSlicing out",
-          },
-        mps !== undefined && { field: "sharing.mps", ...byMps },
+        timeSlicing !== undefined && timeSlicing.replicas < 2
+          ? {
+              field: "sharing.timeSlicing.replicas",
+              problem: `is ${timeSlicing.replicas}`,
+              why: "the device plugin refuses its configuration, and the node offers no GPU",
+              remedy: "write 2 or more, or leave timeSlicing out",
+            }
+          : undefined,
+        mps !== undefined ? { field: "sharing.mps", ...byMps } : undefined,
         ownConfigUsesMps &&
           ownConfigPlaces.map(({ field, section }) => ({
             field: `${field}.values.${section.join(".")}`,
@@ -92,20 +93,22 @@ export const sharingChecks = {
       if (fault) return { field: "sharing.mig.profile", ...fault };
       const withMig = gpuMachines.filter(canSplit);
       return [
-        spec.devicePlugin &&
-          !spec.gpuOperator && {
-            field: "sharing.mig",
-            problem: "is set together with devicePlugin",
-            why: "only the GPU Operator has a MIG manager that splits the cards, and Talos has no shell to split them by hand",
-            remedy: "use gpuOperator, or leave mig out",
-          },
-        profile === "balanced" &&
-          mig.strategy === "single" && {
-            field: "sharing.mig.strategy",
-            problem: "is single, but the profile is all-balanced",
-            why: "all-balanced makes MIG devices of several sizes, and the strategy single offers only devices of one size",
-            remedy: "write mixed, or set one profile for all devices",
-          },
+        spec.devicePlugin && !spec.gpuOperator
+          ? {
+              field: "sharing.mig",
+              problem: "is set together with devicePlugin",
+              why: "only the GPU Operator has a MIG manager that splits the cards, and Talos has no shell to split them by hand",
+              remedy: "use gpuOperator, or leave mig out",
+            }
+          : undefined,
+        profile === "balanced" && mig.strategy === "single"
+          ? {
+              field: "sharing.mig.strategy",
+              problem: "is single, but the profile is all-balanced",
+              why: "all-balanced makes MIG devices of several sizes, and the strategy single offers only devices of one size",
+              remedy: "write mixed, or set one profile for all devices",
+            }
+          : undefined,
         // A machine without MIG cards keeps its cards whole, if another machine has a card to split.
         (withMig.length > 0 ? withMig : gpuMachines).map((machine) =>
           machine.uses.map((use) => migOfCard(machine, use, spec, mig.profile)),
@@ -188,17 +191,17 @@ export const sharingChecks = {
     rule: "A pod requests one slice of a shared card",
     source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
     ofFiles: true,
-    find: ofGpuRequests(
-      ({ gpus }, { spec }) =>
-        gpus > 1 &&
-        sharingOf(spec)?.refusesSeveral === true && {
-          field: ".gpus",
-          problem: `requests ${gpus} slices of shared cards`,
-          why: "two slices give no more of a card than one slice, so the device plugin refuses the request, and the pod fails with UnexpectedAdmissionError",
-          remedy: spec.sharing?.timeSlicing
-            ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
-            : "request 1, or remove failRequestsGreaterThanOne from your configuration of the device plugin",
-        },
+    find: ofGpuRequests(({ gpus }, { spec }) =>
+      gpus > 1 && sharingOf(spec)?.refusesSeveral === true
+        ? {
+            field: ".gpus",
+            problem: `requests ${gpus} slices of shared cards`,
+            why: "two slices give no more of a card than one slice, so the device plugin refuses the request, and the pod fails with UnexpectedAdmissionError",
+            remedy: spec.sharing?.timeSlicing
+              ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
+              : "request 1, or remove failRequestsGreaterThanOne from your configuration of the device plugin",
+          }
+        : undefined,
     ),
   },
 } satisfies Checks;
@@ -221,14 +224,14 @@ function migOfCard(
   const geometry = migOf(card);
   if (!geometry)
     // If the tables lack its profiles, a note says so.
-    return (
-      !card.mayHaveMig && {
-        field: "sharing.mig",
-        problem: `the ${card.model} of ${machine.name} does not support MIG`,
-        why: "the MIG manager would fail on this machine, and the node offers no GPU while the manager tries",
-        remedy: `leave mig out, or remove ${field} from the stack`,
-      }
-    );
+    return !card.mayHaveMig
+      ? {
+          field: "sharing.mig",
+          problem: `the ${card.model} of ${machine.name} does not support MIG`,
+          why: "the MIG manager would fail on this machine, and the node offers no GPU while the manager tries",
+          remedy: `leave mig out, or remove ${field} from the stack`,
+        }
+      : undefined;
   // The user's own configuration of the MIG manager may name any profile.
   const isOwn = Boolean(valueAt(spec.gpuOperator?.values, "migManager", "config", "name"));
   const unlistedProfiles: readonly string[] = isOwn ? [] : (geometry.unlisted ?? []);
@@ -247,15 +250,15 @@ function migOfCard(
       why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or no cards",
       remedy: `${didYouMean(profile, profiles)}write one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
     };
-  return (
-    machine.driverVersion !== undefined &&
-    compareDotted(machine.driverVersion, geometry.minDriver) < 0 && {
-      field: "sharing.mig",
-      problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
-      why: "the driver cannot split the card",
-      remedy: "use another driver.branch or a newer Talos version",
-    }
-  );
+  return machine.driverVersion !== undefined &&
+    compareDotted(machine.driverVersion, geometry.minDriver) < 0
+    ? {
+        field: "sharing.mig",
+        problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
+        why: "the driver cannot split the card",
+        remedy: "use another driver.branch or a newer Talos version",
+      }
+    : undefined;
 }
 
 function capacityOf(resource: string, requests: GpuRequest[], context: CheckContext): Found {

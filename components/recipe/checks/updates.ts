@@ -53,15 +53,14 @@ export const updateChecks = {
         isOlder(spec.machines[name]!.talosVersion ?? spec.talosVersion),
       );
       // The stack does not name the boot medium. Most users boot a medium of the release that they install.
-      return (
-        spec.bootstrap === true &&
-        names.length > 0 && {
-          field: "bootstrap",
-          problem: `${names.join(", ")} will run Talos older than 1.${firstInstalling}, and may have booted from an equally old medium`,
-          why: `the Talos provider cannot install from a boot medium older than Talos 1.${firstInstalling}, and tries until its timeout`,
-          remedy: `boot these machines from a medium of Talos 1.${firstInstalling} or newer, even if the stack installs an older release`,
-        }
-      );
+      return spec.bootstrap === true && names.length > 0
+        ? {
+            field: "bootstrap",
+            problem: `${names.join(", ")} will run Talos older than 1.${firstInstalling}, and may have booted from an equally old medium`,
+            why: `the Talos provider cannot install from a boot medium older than Talos 1.${firstInstalling}, and tries until its timeout`,
+            remedy: `boot these machines from a medium of Talos 1.${firstInstalling} or newer, even if the stack installs an older release`,
+          }
+        : undefined;
     },
   },
   "machine-away": {
@@ -70,12 +69,14 @@ export const updateChecks = {
     source: "components/lookups/machines-away.ts: an update does not change such a machine",
     ofFiles: false,
     find: ({ spec: { away = [] } }) =>
-      away.length > 0 && {
-        field: "machines",
-        problem: `this update skips the machines that are away: ${away.join(", ")}`,
-        why: "the update cannot reach them, so they keep their previous state",
-        remedy: "run `pulumi up` again once they are back",
-      },
+      away.length > 0
+        ? {
+            field: "machines",
+            problem: `this update skips the machines that are away: ${away.join(", ")}`,
+            why: "the update cannot reach them, so they keep their previous state",
+            remedy: "run `pulumi up` again once they are back",
+          }
+        : undefined,
   },
   "era-crossing": {
     severity: "warning",
@@ -129,13 +130,12 @@ const firstInstalling = 13;
 function nextEra({ ahead }: CheckContext): Found {
   const { minor, findings } = ahead() ?? { findings: [] };
   const changes = findings.map(({ field, remedy }) => `${field} (${remedy})`);
-  return (
-    minor !== undefined &&
-    changes.length > 0 && {
-      field: "external",
-      problem: `does not fit Talos 1.${minor} yet`,
-      why: `the checks would refuse a stack with Talos 1.${minor}`,
-      remedy: `right before an upgrade to Talos 1.${minor}, change ${changes.join(", ")}`,
-    }
-  );
+  return minor !== undefined && changes.length > 0
+    ? {
+        field: "external",
+        problem: `does not fit Talos 1.${minor} yet`,
+        why: `the checks would refuse a stack with Talos 1.${minor}`,
+        remedy: `right before an upgrade to Talos 1.${minor}, change ${changes.join(", ")}`,
+      }
+    : undefined;
 }

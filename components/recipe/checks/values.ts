@@ -41,15 +41,14 @@ export const valueChecks = {
         Object.entries<string | string[]>(table).map(([name, allowed]) => {
           const allowedTexts = typeof allowed === "string" ? yesOrNo : allowed;
           const text = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
-          return (
-            text !== undefined &&
-            !allowedTexts.includes(text) && {
-              field: `gpuOperator.values.${operand}.env`,
-              problem: `${name} is ${shown(text)} but must be one of ${allowedTexts.join(", ")}`,
-              why: "the program exits at each start, so the node offers no GPU, or lacks the labels of its cards",
-              remedy: "write one of these values, or leave the variable out",
-            }
-          );
+          return text !== undefined && !allowedTexts.includes(text)
+            ? {
+                field: `gpuOperator.values.${operand}.env`,
+                problem: `${name} is ${shown(text)} but must be one of ${allowedTexts.join(", ")}`,
+                why: "the program exits at each start, so the node offers no GPU, or lacks the labels of its cards",
+                remedy: "write one of these values, or leave the variable out",
+              }
+            : undefined;
         }),
       ),
   },

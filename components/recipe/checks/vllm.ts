@@ -36,46 +36,54 @@ function ofServer({ field, spec: server }: Workload<"vllm">, context: CheckConte
     machines > 1 && overMachines(field, server, request, context),
     reservedArguments(field, args),
     memoryUse(field, args),
-    gpus * machines > 1 &&
-      spec.sharing?.mig !== undefined && {
-        field: `${field}.${gpus > 1 ? "gpus" : "machines"}`,
-        problem: `splits one model over ${gpus * machines} MIG devices`,
-        why: "tensor parallelism cannot start: a process sees only one MIG device, and MIG devices have no peer-to-peer connection",
-        remedy: "request 1 device of a profile that is large enough, or leave sharing.mig out",
-      },
-    huggingFaceToken !== undefined &&
-      namespace === undefined && {
-        field: `${field}.huggingFaceToken`,
-        problem: "is set, but the stack creates the namespace of this workload",
-        why: `the Secret ${huggingFaceToken.name} cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)`,
-        remedy: `create a namespace with the Secret, and name the namespace in ${field}.namespace`,
-      },
+    gpus * machines > 1 && spec.sharing?.mig !== undefined
+      ? {
+          field: `${field}.${gpus > 1 ? "gpus" : "machines"}`,
+          problem: `splits one model over ${gpus * machines} MIG devices`,
+          why: "tensor parallelism cannot start: a process sees only one MIG device, and MIG devices have no peer-to-peer connection",
+          remedy: "request 1 device of a profile that is large enough, or leave sharing.mig out",
+        }
+      : undefined,
+    huggingFaceToken !== undefined && namespace === undefined
+      ? {
+          field: `${field}.huggingFaceToken`,
+          problem: "is set, but the stack creates the namespace of this workload",
+          why: `the Secret ${huggingFaceToken.name} cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)`,
+          remedy: `create a namespace with the Secret, and name the namespace in ${field}.namespace`,
+        }
+      : undefined,
     apiKeySecret !== undefined && [
-      namespace === undefined && {
-        field: `${field}.apiKeySecret`,
-        problem: "is set, but the stack creates the namespace of this workload",
-        why: `the Secret ${apiKeySecret.name} cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)`,
-        remedy: `create a namespace with the Secret, and name the namespace in ${field}.namespace`,
-      },
+      namespace === undefined
+        ? {
+            field: `${field}.apiKeySecret`,
+            problem: "is set, but the stack creates the namespace of this workload",
+            why: `the Secret ${apiKeySecret.name} cannot exist before its namespace, so the pod would wait for the Secret (CreateContainerConfigError)`,
+            remedy: `create a namespace with the Secret, and name the namespace in ${field}.namespace`,
+          }
+        : undefined,
       // The namespace of LiteLLM exists before LiteLLM only with `masterKeySecret`. Only then can it already contain
       // the other Secret.
       server.active !== false &&
-        litellm !== undefined &&
-        litellm.active !== false &&
-        litellm.masterKeySecret === undefined && {
-          field: "workloads.litellm.masterKeySecret",
-          problem: `is not set, but ${field} needs a key (apiKeySecret)`,
-          why: `clients could use the model through LiteLLM without a key, and LiteLLM's namespace, which this update creates, would lack the Secret ${apiKeySecret.name}`,
-          remedy:
-            "create LiteLLM's namespace with both Secrets, and name the Secret of LiteLLM's own key here",
-        },
+      litellm !== undefined &&
+      litellm.active !== false &&
+      litellm.masterKeySecret === undefined
+        ? {
+            field: "workloads.litellm.masterKeySecret",
+            problem: `is not set, but ${field} needs a key (apiKeySecret)`,
+            why: `clients could use the model through LiteLLM without a key, and LiteLLM's namespace, which this update creates, would lack the Secret ${apiKeySecret.name}`,
+            remedy:
+              "create LiteLLM's namespace with both Secrets, and name the Secret of LiteLLM's own key here",
+          }
+        : undefined,
     ],
-    tooOldCard !== undefined && {
-      field,
-      problem: `the ${tooOldCard.card.model} of ${tooOldCard.machine.name} has compute capability ${tooOldCard.card.computeCapability}`,
-      why: `vLLM's images contain code only for ${oldest} and newer, so vLLM fails: no kernel image is available for execution on the device`,
-      remedy: `select other machines by ${field}.nodeSelector, or use ollama on this card`,
-    },
+    tooOldCard !== undefined
+      ? {
+          field,
+          problem: `the ${tooOldCard.card.model} of ${tooOldCard.machine.name} has compute capability ${tooOldCard.card.computeCapability}`,
+          why: `vLLM's images contain code only for ${oldest} and newer, so vLLM fails: no kernel image is available for execution on the device`,
+          remedy: `select other machines by ${field}.nodeSelector, or use ollama on this card`,
+        }
+      : undefined,
   ];
 }
 
@@ -84,20 +92,20 @@ function parallelism(field: string, server: VllmServer): Found {
   const { gpus = 1, machines = 1 } = server;
   const { uses: usedGpus } = vllmSplit(server);
   const requestedGpus = gpus * machines;
-  return (
-    usedGpus !== requestedGpus && {
-      field: `${field}.args`,
-      problem:
-        machines > 1
-          ? `splits the model over ${usedGpus} GPUs, but the pods request ${requestedGpus}`
-          : `splits the model over ${usedGpus} GPUs, but the pod requests ${requestedGpus}`,
-      why: "with too few GPUs vLLM does not start, and with too many it leaves some idle",
-      remedy:
-        machines > 1
-          ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or choose gpus and machines whose product is ${usedGpus}`
-          : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or write \`gpus: ${usedGpus}\``,
-    }
-  );
+  return usedGpus !== requestedGpus
+    ? {
+        field: `${field}.args`,
+        problem:
+          machines > 1
+            ? `splits the model over ${usedGpus} GPUs, but the pods request ${requestedGpus}`
+            : `splits the model over ${usedGpus} GPUs, but the pod requests ${requestedGpus}`,
+        why: "with too few GPUs vLLM does not start, and with too many it leaves some idle",
+        remedy:
+          machines > 1
+            ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or choose gpus and machines whose product is ${usedGpus}`
+            : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or write \`gpus: ${usedGpus}\``,
+      }
+    : undefined;
 }
 
 type VllmServer = Workload<"vllm">["spec"];
@@ -132,58 +140,65 @@ function overMachines(
   ];
   const names = fitting.map(({ name }) => name).join(", ") || "none";
   return [
-    tensor > gpus && {
-      field: `${field}.args`,
-      problem: `splits each layer over ${tensor} GPUs, but a machine gives the model only ${gpus}`,
-      why: "for each token every layer would wait twice for the network between the machines",
-      remedy: `leave --tensor-parallel-size out, or write ${gpus} or less`,
-    },
-    context.gpuMachines.length > 0 &&
-      fitting.length < machines && {
-        field: `${field}.machines`,
-        problem: `is ${machines}, but only ${fitting.length} of the stack's machines have the ${gpus} cards that each pod needs (${names})`,
-        why: "each pod of the model needs its own machine, and all pods wait for the one that stays Pending",
-        remedy: "write fewer machines or gpus, or add a machine",
-      },
+    tensor > gpus
+      ? {
+          field: `${field}.args`,
+          problem: `splits each layer over ${tensor} GPUs, but a machine gives the model only ${gpus}`,
+          why: "for each token every layer would wait twice for the network between the machines",
+          remedy: `leave --tensor-parallel-size out, or write ${gpus} or less`,
+        }
+      : undefined,
+    context.gpuMachines.length > 0 && fitting.length < machines
+      ? {
+          field: `${field}.machines`,
+          problem: `is ${machines}, but only ${fitting.length} of the stack's machines have the ${gpus} cards that each pod needs (${names})`,
+          why: "each pod of the model needs its own machine, and all pods wait for the one that stays Pending",
+          remedy: "write fewer machines or gpus, or add a machine",
+        }
+      : undefined,
     fitting.length >= machines &&
-      cards.length > 1 &&
-      (product ?? cel ?? ownClaim(request.claim)) === undefined && {
-        field: `${field}.machines`,
-        problem: `its pods may run on different cards: ${cards.join(", ")}`,
-        why: "each step waits for the slowest card, and vLLM uses only as much memory of each card as the smallest has",
-        remedy: context.spec.dra
-          ? `select machines with equal cards by ${field}.nodeSelector, or select the card by claim.product`
-          : `select machines with equal cards by ${field}.nodeSelector`,
-      },
-    release !== undefined &&
-      compareDotted(release, firstOverMachines) < 0 && {
-        field: `${field}.${server.image === undefined ? "machines" : "image"}`,
-        problem: `vLLM ${release} does not run over several machines without Ray`,
-        why: "this release exits at its start, because it does not know --nnodes",
-        remedy:
-          "set image to vllm/vllm-openai:v0.12.0 or newer, built with a CUDA that the driver supports",
-      },
-    valueOfFlag(args, "--distributed-executor-backend") === "ray" && {
-      field: `${field}.args`,
-      problem: "selects Ray",
-      why: "vLLM refuses Ray together with --nnodes, and its newer images do not contain Ray",
-      remedy: "leave --distributed-executor-backend out",
-    },
+    cards.length > 1 &&
+    (product ?? cel ?? ownClaim(request.claim)) === undefined
+      ? {
+          field: `${field}.machines`,
+          problem: `its pods may run on different cards: ${cards.join(", ")}`,
+          why: "each step waits for the slowest card, and vLLM uses only as much memory of each card as the smallest has",
+          remedy: context.spec.dra
+            ? `select machines with equal cards by ${field}.nodeSelector, or select the card by claim.product`
+            : `select machines with equal cards by ${field}.nodeSelector`,
+        }
+      : undefined,
+    release !== undefined && compareDotted(release, firstOverMachines) < 0
+      ? {
+          field: `${field}.${server.image === undefined ? "machines" : "image"}`,
+          problem: `vLLM ${release} does not run over several machines without Ray`,
+          why: "this release exits at its start, because it does not know --nnodes",
+          remedy:
+            "set image to vllm/vllm-openai:v0.12.0 or newer, built with a CUDA that the driver supports",
+        }
+      : undefined,
+    valueOfFlag(args, "--distributed-executor-backend") === "ray"
+      ? {
+          field: `${field}.args`,
+          problem: "selects Ray",
+          why: "vLLM refuses Ray together with --nnodes, and its newer images do not contain Ray",
+          remedy: "leave --distributed-executor-backend out",
+        }
+      : undefined,
   ];
 }
 
 /** Source: vllm, config/cache.py (gpu_memory_utilization: greater than 0, at most 1). */
 function memoryUse(field: string, args: string[]): Found {
   const memoryShare = valueOfFlag(args, "--gpu-memory-utilization");
-  return (
-    memoryShare !== undefined &&
-    !(Number(memoryShare) > 0 && Number(memoryShare) <= 1) && {
-      field: `${field}.args`,
-      problem: `sets ${memoryShare} as the share of the card's memory`,
-      why: "vLLM accepts a share above 0 and at most 1, and exits with any other value",
-      remedy: "write e.g. --gpu-memory-utilization=0.9, or leave it out",
-    }
-  );
+  return memoryShare !== undefined && !(Number(memoryShare) > 0 && Number(memoryShare) <= 1)
+    ? {
+        field: `${field}.args`,
+        problem: `sets ${memoryShare} as the share of the card's memory`,
+        why: "vLLM accepts a share above 0 and at most 1, and exits with any other value",
+        remedy: "write e.g. --gpu-memory-utilization=0.9, or leave it out",
+      }
+    : undefined;
 }
 
 /** Flags that tell the pods of a group how to find each other. */

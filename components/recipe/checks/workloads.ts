@@ -57,14 +57,14 @@ export const workloadChecks = {
             machine.cards.map((card) => ({ machine, card, last: lastCudaOf(card) ?? "99" })),
           )
           .find(({ last }) => majorOf(cuda) > majorOf(last));
-        return (
-          unsupportedCard && {
-            field,
-            problem: `its CUDA ${cuda} no longer supports the ${unsupportedCard.card.model} (${unsupportedCard.card.architecture}) of ${unsupportedCard.machine.name}`,
-            why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
-            remedy: `use an image of CUDA ${unsupportedCard.last} or older`,
-          }
-        );
+        return unsupportedCard
+          ? {
+              field,
+              problem: `its CUDA ${cuda} no longer supports the ${unsupportedCard.card.model} (${unsupportedCard.card.architecture}) of ${unsupportedCard.machine.name}`,
+              why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
+              remedy: `use an image of CUDA ${unsupportedCard.last} or older`,
+            }
+          : undefined;
       });
     },
   },
@@ -76,19 +76,19 @@ export const workloadChecks = {
       const defaultImage = defaultImages[request.kind]?.(context.plan.kubernetes.cudaVersion);
       const image = request.image ?? defaultImage ?? "";
       const machines = machinesFor(request, context);
-      return (
-        processors.amd64.some((name) =>
-          image.replace(/^docker\.io\//, "").startsWith(`${name}:`),
-        ) &&
+      return processors.amd64.some((name) =>
+        image.replace(/^docker\.io\//, "").startsWith(`${name}:`),
+      ) &&
         machines.length > 0 &&
-        machines.every(({ cards }) => cards.some(isOfArm64)) && {
-          field: ".image",
-          problem: `${image} is built only for amd64, not for the arm64 processor of ${machines.map(({ name }) => name).join(", ")}`,
-          why: "the machine cannot pull the image, or its program does not start: exec format error",
-          remedy:
-            "name an image that is built for arm64, or select another machine by nodeSelector",
-        }
-      );
+        machines.every(({ cards }) => cards.some(isOfArm64))
+        ? {
+            field: ".image",
+            problem: `${image} is built only for amd64, not for the arm64 processor of ${machines.map(({ name }) => name).join(", ")}`,
+            why: "the machine cannot pull the image, or its program does not start: exec format error",
+            remedy:
+              "name an image that is built for arm64, or select another machine by nodeSelector",
+          }
+        : undefined;
     }),
   },
   "cuda-architecture": {
@@ -103,14 +103,14 @@ export const workloadChecks = {
       const tooNewCard = machinesFor(request, context)
         .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
         .find(({ card }) => compareDotted(cuda, architectureOf(card).firstCuda) < 0);
-      return (
-        tooNewCard && {
-          field: ".image",
-          problem: `its CUDA ${cuda} does not yet support the ${tooNewCard.card.model} (${tooNewCard.card.architecture}) of ${tooNewCard.machine.name}`,
-          why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
-          remedy: `use an image of CUDA ${architectureOf(tooNewCard.card).firstCuda} or newer`,
-        }
-      );
+      return tooNewCard
+        ? {
+            field: ".image",
+            problem: `its CUDA ${cuda} does not yet support the ${tooNewCard.card.model} (${tooNewCard.card.architecture}) of ${tooNewCard.machine.name}`,
+            why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
+            remedy: `use an image of CUDA ${architectureOf(tooNewCard.card).firstCuda} or newer`,
+          }
+        : undefined;
     }),
   },
   "visible-devices": {
@@ -145,14 +145,14 @@ export const workloadChecks = {
           remedy: "add workloads.ollama or workloads.vllm, or write `active: false` for litellm",
         };
       const isEmpty = [server, ...otherServers].every(({ models }) => models.length === 0);
-      return (
-        isEmpty && {
-          field: "workloads.litellm",
-          problem: "is set, but ollama has no models",
-          why: "LiteLLM would have no model to route to",
-          remedy: `name them under ${server.field}.models`,
-        }
-      );
+      return isEmpty
+        ? {
+            field: "workloads.litellm",
+            problem: "is set, but ollama has no models",
+            why: "LiteLLM would have no model to route to",
+            remedy: `name them under ${server.field}.models`,
+          }
+        : undefined;
     },
   },
   "pod-node-selector": {
@@ -161,15 +161,15 @@ export const workloadChecks = {
     ofFiles: true,
     find: ofGpuRequests(({ nodeSelector = {} }, { gpuMachines }) => {
       const unmetLabel = gpuMachines.length > 0 ? unmet(nodeSelector, gpuMachines) : undefined;
-      return (
-        unmetLabel && {
-          field: `.nodeSelector.${unmetLabel[0]}`,
-          problem: `no GPU machine of the stack has ${unmetLabel.join("=")}`,
-          why: "no node matches the selector, so the pod stays Pending forever",
-          remedy:
-            "leave it out (GPU pods already select nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
-        }
-      );
+      return unmetLabel
+        ? {
+            field: `.nodeSelector.${unmetLabel[0]}`,
+            problem: `no GPU machine of the stack has ${unmetLabel.join("=")}`,
+            why: "no node matches the selector, so the pod stays Pending forever",
+            remedy:
+              "leave it out (GPU pods already select nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
+          }
+        : undefined;
     }),
   },
   "workload-namespaces": {
@@ -212,14 +212,14 @@ export const workloadChecks = {
         const reason = takenNamespaces.get(namespace);
         if (reason === undefined)
           takenNamespaces.set(namespace, `is also created by ${workload.field}`);
-        return (
-          reason !== undefined && {
-            field,
-            problem: `${namespace} ${reason}`,
-            why: "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists",
-            remedy: "name a namespace that only this workload uses, or leave it out",
-          }
-        );
+        return reason !== undefined
+          ? {
+              field,
+              problem: `${namespace} ${reason}`,
+              why: "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists",
+              remedy: "name a namespace that only this workload uses, or leave it out",
+            }
+          : undefined;
       });
     },
   },
@@ -263,16 +263,15 @@ function secretAt(path: PropertyKey[], text: string): Found {
   const isVariable = path.at(-2) === "env" && namesSecret(String(path.at(-1)));
   const kind = secretIn(text) ?? (isVariable && !noValue.test(text) ? "a secret" : undefined);
   const field = fieldOf(path);
-  return (
-    kind !== undefined &&
-    !toldElsewhere.test(field) && {
-      field,
-      problem: `contains ${kind}`,
-      why: "the stack file, Pulumi's state and the cluster would contain it in plain text",
-      remedy:
-        "revoke it, and keep a new one in a Kubernetes Secret (for vLLM, name that Secret in huggingFaceToken)",
-    }
-  );
+  return kind !== undefined && !toldElsewhere.test(field)
+    ? {
+        field,
+        problem: `contains ${kind}`,
+        why: "the stack file, Pulumi's state and the cluster would contain it in plain text",
+        remedy:
+          "revoke it, and keep a new one in a Kubernetes Secret (for vLLM, name that Secret in huggingFaceToken)",
+      }
+    : undefined;
 }
 
 /** Every text in a value, with its path. */

@@ -50,14 +50,14 @@ export const wrongValues = (
     if ("refuses" in row) {
       const { refuses, problem, remedy = "leave it out" } = row;
       const isRefused = typeof refuses === "string" ? kinds[refuses](value) : value === refuses;
-      return (
-        isRefused && {
-          field,
-          problem: typeof problem === "string" ? problem : problem(anyText(value)),
-          why,
-          remedy,
-        }
-      );
+      return isRefused
+        ? {
+            field,
+            problem: typeof problem === "string" ? problem : problem(anyText(value)),
+            why,
+            remedy,
+          }
+        : undefined;
     }
     const { accepts, remedy = "correct it, or leave it out" } = row;
     // `null` stands for the chart's own value.
@@ -127,28 +127,32 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
     ({ spec: { containerd } }) => containerd?.nvidiaDefaultRuntime === true,
   );
   return [
-    plan.era === "nri" &&
-      Boolean(runtime) && {
-        field: "devicePlugin.values.runtimeClassName",
-        problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
-        why: "containerd has no handler for NVIDIA's runtime on this release, so the plugin's pods would not start",
-        remedy: "leave it out",
-      },
+    plan.era === "nri" && Boolean(runtime)
+      ? {
+          field: "devicePlugin.values.runtimeClassName",
+          problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
+          why: "containerd has no handler for NVIDIA's runtime on this release, so the plugin's pods would not start",
+          remedy: "leave it out",
+        }
+      : undefined,
     plan.era !== "nri" &&
-      runtime !== undefined &&
-      runtime !== "nvidia" &&
-      !((runtime ?? "") === "" && byDefault) && {
-        field: "devicePlugin.values.runtimeClassName",
-        problem: "must be nvidia",
-        why: "with another RuntimeClass the plugin finds neither the driver's libraries nor a card, unless all machines set nvidiaDefaultRuntime",
-        remedy: "correct it, or leave it out",
-      },
-    Boolean(namespace) &&
-      namespace !== plan.kubernetes.release.namespace && {
-        field: "devicePlugin.values.namespaceOverride",
-        problem: `must be ${plan.kubernetes.release.namespace}`,
-        why: "Pod Security allows NVIDIA's pods only in the namespace of the release",
-        remedy: "correct it, or leave it out",
-      },
+    runtime !== undefined &&
+    runtime !== "nvidia" &&
+    !((runtime ?? "") === "" && byDefault)
+      ? {
+          field: "devicePlugin.values.runtimeClassName",
+          problem: "must be nvidia",
+          why: "with another RuntimeClass the plugin finds neither the driver's libraries nor a card, unless all machines set nvidiaDefaultRuntime",
+          remedy: "correct it, or leave it out",
+        }
+      : undefined,
+    Boolean(namespace) && namespace !== plan.kubernetes.release.namespace
+      ? {
+          field: "devicePlugin.values.namespaceOverride",
+          problem: `must be ${plan.kubernetes.release.namespace}`,
+          why: "Pod Security allows NVIDIA's pods only in the namespace of the release",
+          remedy: "correct it, or leave it out",
+        }
+      : undefined,
   ];
 };

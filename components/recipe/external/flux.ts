@@ -158,5 +158,5 @@ function generatedFrom(
     doc,
     docs.filter((candidate) => fileOf(candidate) !== undefined),
   );
-  return generator && { file: fileOf(generator)!, generator };
+  return generator ? { file: fileOf(generator)!, generator } : undefined;
 }

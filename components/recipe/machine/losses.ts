@@ -134,12 +134,14 @@ export function losses(
   const extensions = lostExtensions(running, next, drop);
   const runs = extensions.map((name) => withVersion(name, running.extensions));
   return flat<FieldFinding>([
-    extensions.length > 0 && {
-      field: `${field}.extensions`,
-      problem: `the machine runs ${runs.join(", ")}, which its next image lacks`,
-      why: "after the reboot the machine would lack the storage, network or microcode of a missing extension",
-      remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
-    },
+    extensions.length > 0
+      ? {
+          field: `${field}.extensions`,
+          problem: `the machine runs ${runs.join(", ")}, which its next image lacks`,
+          why: "after the reboot the machine would lack the storage, network or microcode of a missing extension",
+          remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
+        }
+      : undefined,
     otherDriver(field, running, next),
     next.installer !== undefined && otherLosses(field, running, next, next.installer, drop),
     next.installer !== undefined && unbootable(machine, running, next.installer),
@@ -197,37 +199,42 @@ function otherLosses(
       ? "none"
       : `${next.overlay.name ?? "an overlay without a name"} of ${next.overlay.image ?? "no image"}, or other options`;
   return [
-    args.length > 0 && {
-      field: `${field}.kernelArgs`,
-      problem: `the machine's kernel was started with ${args.join(" ")}, which its next image lacks`,
-      why: "after the reboot the kernel may set up devices, consoles or memory differently",
-      remedy: `${keepArgs(field, running)}, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
-    },
-    overlay !== undefined &&
-      !drop.overlay &&
-      !isDeepStrictEqual(overlay, next.overlay) && {
-        field: `${field}.overlay`,
-        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, but its next image has ${nextOverlay}`,
-        why: "the board may not boot without this overlay",
-        remedy: `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
-      },
-    embeddedMachineConfiguration === true &&
-      !drop.embeddedMachineConfiguration && {
-        field: `${field}.drop`,
-        problem:
-          "a machine configuration is embedded in the machine's image, but its next image has none",
-        why: "settings that are only in the embedded configuration would be gone after the reboot, and a stack cannot embed one",
-        remedy: `put its settings into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
-      },
+    args.length > 0
+      ? {
+          field: `${field}.kernelArgs`,
+          problem: `the machine's kernel was started with ${args.join(" ")}, which its next image lacks`,
+          why: "after the reboot the kernel may set up devices, consoles or memory differently",
+          remedy: `${keepArgs(field, running)}, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
+        }
+      : undefined,
+    overlay !== undefined && !drop.overlay && !isDeepStrictEqual(overlay, next.overlay)
+      ? {
+          field: `${field}.overlay`,
+          problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, but its next image has ${nextOverlay}`,
+          why: "the board may not boot without this overlay",
+          remedy: `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
+        }
+      : undefined,
+    embeddedMachineConfiguration === true && !drop.embeddedMachineConfiguration
+      ? {
+          field: `${field}.drop`,
+          problem:
+            "a machine configuration is embedded in the machine's image, but its next image has none",
+          why: "settings that are only in the embedded configuration would be gone after the reboot, and a stack cannot embed one",
+          remedy: `put its settings into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
+        }
+      : undefined,
     kind?.platform !== undefined &&
-      platform !== undefined &&
-      platform !== kind.platform &&
-      !drop.platform && {
-        field: `${field}.platform`,
-        problem: `the machine runs on platform ${platform}, but its next image is for ${kind.platform}`,
-        why: "the machine would look for its network and its metadata in the wrong place",
-        remedy: `set ${field}.platform: ${platform}, or ${field}.drop.platform: true to change it on purpose`,
-      },
+    platform !== undefined &&
+    platform !== kind.platform &&
+    !drop.platform
+      ? {
+          field: `${field}.platform`,
+          problem: `the machine runs on platform ${platform}, but its next image is for ${kind.platform}`,
+          why: "the machine would look for its network and its metadata in the wrong place",
+          remedy: `set ${field}.platform: ${platform}, or ${field}.drop.platform: true to change it on purpose`,
+        }
+      : undefined,
   ];
 }
 

@@ -97,29 +97,31 @@ function meaningFindings(table: TomlTable): FindingText[] {
   const runtimeEntries = Object.entries(isMapping(runtimes) ? runtimes : {});
   const nearRuntime = name === "" ? undefined : closest(name, ["nvidia", "runc"]);
   return flat<FindingText>([
-    (valueAt(registry, "mirrors") !== undefined ||
-      (folder !== undefined && folder !== hostsDir)) && {
-      problem: "sets registry mirrors or config_path",
-      why: "Talos itself sets config_path, so containerd refuses mirrors in this part. Another config_path would hide the mirrors that Talos wrote",
-      remedy: "write machine.registries.mirrors in a patch",
-    },
+    valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)
+      ? {
+          problem: "sets registry mirrors or config_path",
+          why: "Talos itself sets config_path, so containerd refuses mirrors in this part. Another config_path would hide the mirrors that Talos wrote",
+          remedy: "write machine.registries.mirrors in a patch",
+        }
+      : undefined,
     nearRuntime !== undefined &&
-      name !== nearRuntime &&
-      !runtimeEntries.some(([runtime]) => runtime === name) && {
-        problem: `default_runtime_name = "${name}" is not a known runtime`,
-        why: "containerd does not start its CRI plugin, and the machine runs no pod",
-        remedy: `did you mean "${nearRuntime}"?`,
-      },
+    name !== nearRuntime &&
+    !runtimeEntries.some(([runtime]) => runtime === name)
+      ? {
+          problem: `default_runtime_name = "${name}" is not a known runtime`,
+          why: "containerd does not start its CRI plugin, and the machine runs no pod",
+          remedy: `did you mean "${nearRuntime}"?`,
+        }
+      : undefined,
     runtimeEntries.map(([runtime, value]) => {
       const io = valueAt(value, "io_type");
-      return (
-        typeof io === "string" &&
-        !["", "streaming", "named_pipe", "fifo"].includes(io) && {
-          problem: `io_type of ${runtime} has an unknown value`,
-          why: "containerd does not start its CRI plugin, and the machine runs no pod",
-          remedy: "write fifo or streaming",
-        }
-      );
+      return typeof io === "string" && !["", "streaming", "named_pipe", "fifo"].includes(io)
+        ? {
+            problem: `io_type of ${runtime} has an unknown value`,
+            why: "containerd does not start its CRI plugin, and the machine runs no pod",
+            remedy: "write fifo or streaming",
+          }
+        : undefined;
     }),
   ]);
 }

@@ -32,14 +32,12 @@ const rules: Record<string, rule.Rule> = {
         .filter(isMapping)
         .map((item) => item["name"]),
     );
-    return (
-      repeatedName !== undefined && [
-        `has two manifests named ${asText(repeatedName)}`,
-        "give each manifest its own name",
-      ]
-    );
+    return repeatedName !== undefined
+      ? [`has two manifests named ${asText(repeatedName)}`, "give each manifest its own name"]
+      : undefined;
   },
-  "v1alpha1.ClusterInlineManifest.name": (value) => value === "" && ["is empty", "write it"],
+  "v1alpha1.ClusterInlineManifest.name": (value) =>
+    value === "" ? ["is empty", "write it"] : undefined,
   "v1alpha1.ClusterInlineManifest.contents": (value) => {
     const { documents, lineCounter } = plainDocuments(typeof value === "string" ? value : "");
     const [error] = documents.flatMap(({ errors }) => errors);
@@ -55,13 +53,10 @@ const rules: Record<string, rule.Rule> = {
     "is not a module name",
     "write e.g. nvidia",
   ),
-  "v1alpha1.MachineConfig.install": rule.mapping(
-    (value) =>
-      value["grubUseUKICmdline"] === true &&
-      Array.isArray(value["extraKernelArgs"]) && [
-        "has both extraKernelArgs and grubUseUKICmdline",
-        "write the arguments under kernelArgs",
-      ],
+  "v1alpha1.MachineConfig.install": rule.mapping((value) =>
+    value["grubUseUKICmdline"] === true && Array.isArray(value["extraKernelArgs"])
+      ? ["has both extraKernelArgs and grubUseUKICmdline", "write the arguments under kernelArgs"]
+      : undefined,
   ),
   // A comparison operator may come before the size (v1alpha1_types.go, InstallDiskSizeMatcher).
   "v1alpha1.InstallDiskSelector.size": rule.text(
@@ -69,13 +64,10 @@ const rules: Record<string, rule.Rule> = {
     "is not a disk size",
     "write e.g. `<= 2TB`",
   ),
-  "v1alpha1.FeaturesConfig.hostDNS": rule.mapping(
-    (value) =>
-      value["forwardKubeDNSToHost"] === true &&
-      value["enabled"] === false && [
-        "has forwardKubeDNSToHost without enabled",
-        "write enabled: true, or leave both out",
-      ],
+  "v1alpha1.FeaturesConfig.hostDNS": rule.mapping((value) =>
+    value["forwardKubeDNSToHost"] === true && value["enabled"] === false
+      ? ["has forwardKubeDNSToHost without enabled", "write enabled: true, or leave both out"]
+      : undefined,
   ),
   HostnameConfig: rule.mapping(({ hostname, auto }) =>
     hostname && auto && auto !== "off"
@@ -88,22 +80,18 @@ const rules: Record<string, rule.Rule> = {
     const volumeFields = ["provisioning", "encryption", "filesystem"]
       .filter((key) => isMapping(value[key]))
       .join(", ");
-    return (
-      value["volumeType"] === "directory" &&
-      volumeFields !== "" && [
-        `is a directory, which cannot have ${volumeFields}`,
-        `leave ${volumeFields} out`,
-      ]
-    );
+    return value["volumeType"] === "directory" && volumeFields !== ""
+      ? [`is a directory, which cannot have ${volumeFields}`, `leave ${volumeFields} out`]
+      : undefined;
   }),
   "runtime.EnvironmentV1Alpha1.variables": rule.mapping((value) => {
     const wrongName = Object.keys(value).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key));
-    return (
-      wrongName !== undefined && [
-        `has a name that is not valid for a variable (${wrongName})`,
-        "write letters, digits and _",
-      ]
-    );
+    return wrongName !== undefined
+      ? [
+          `has a name that is not valid for a variable (${wrongName})`,
+          "write letters, digits and _",
+        ]
+      : undefined;
   }),
   "block.ProvisioningSpec.maxSize": rule.text(
     (value) => /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/.test(value) || isSize(value.replace(/^-/, "")),
@@ -128,7 +116,7 @@ const rules: Record<string, rule.Rule> = {
   // talos v1.14.0-rc.1, types/cri/customization.go.
   "cri.CRICustomizationConfigV1Alpha1.content": (value) => {
     const { error } = parseToml(asText(value));
-    return error !== undefined && [`is not TOML: ${error}`, "correct it"];
+    return error !== undefined ? [`is not TOML: ${error}`, "correct it"] : undefined;
   },
 };
 

@@ -22,7 +22,7 @@ export type Rule = (value: unknown, minor: number) => ValueFinding | false | und
 export const text =
   (isRight: (text: string) => boolean, problem: string, remedy: string): Rule =>
   (value) =>
-    value !== "" && value !== null && !isRight(asText(value)) && [problem, remedy];
+    value !== "" && value !== null && !isRight(asText(value)) ? [problem, remedy] : undefined;
 
 /** A rule for a mapping. */
 export const mapping =
@@ -42,8 +42,9 @@ export const words = (...allowed: string[]): Rule =>
 export const range =
   (from: number, to: number): Rule =>
   (value) =>
-    typeof value === "number" &&
-    (value < from || value > to) && ["is out of range", `write ${from} to ${to}`];
+    typeof value === "number" && (value < from || value > to)
+      ? ["is out of range", `write ${from} to ${to}`]
+      : undefined;
 
 /** A rule for a URL with one of some schemes. */
 export const url = (...schemes: string[]): Rule =>
@@ -84,7 +85,9 @@ const entries = (isValue: (value: string) => boolean, description: string, remed
         !isMapping(member) &&
         !(isQualifiedName(key) && isValue(asText(member))),
     );
-    return wrongEntry && [`has ${description} that Talos refuses (${wrongEntry[0]})`, remedy];
+    return wrongEntry
+      ? [`has ${description} that Talos refuses (${wrongEntry[0]})`, remedy]
+      : undefined;
   });
 
 /** A rule for an interface or a VLAN, which may have its addresses in only one field. */
@@ -129,15 +132,14 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
     "write letters, digits and hyphens between dots",
   ),
   expression: (value) =>
-    isWrongExpression(asText(value)) && [
-      "is not a CEL expression",
-      'write e.g. disk.transport == "nvme" && !system_disk',
-    ],
+    isWrongExpression(asText(value))
+      ? ["is not a CEL expression", 'write e.g. disk.transport == "nvme" && !system_disk']
+      : undefined,
   kubeletConfig: mapping((value) => {
     const ownFields = kubeletOwn.filter((key) => Object.hasOwn(value, key)).join(", ");
-    return (
-      ownFields !== "" && [`sets ${ownFields}, which only Talos may set`, `leave ${ownFields} out`]
-    );
+    return ownFields !== ""
+      ? [`sets ${ownFields}, which only Talos may set`, `leave ${ownFields} out`]
+      : undefined;
   }),
   labels: entries(
     isLabelValue,
@@ -162,31 +164,24 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
         .filter(isMapping)
         .map((key) => key["slot"] ?? 0),
     );
-    return (
-      repeatedSlot !== undefined && [
-        `uses slot ${asText(repeatedSlot)} twice`,
-        "give each key its own slot",
-      ]
-    );
+    return repeatedSlot !== undefined
+      ? [`uses slot ${asText(repeatedSlot)} twice`, "give each key its own slot"]
+      : undefined;
   },
   provisioning: mapping((value) => {
     const [minBytes = 0, maxBytes = Infinity] = [
       bytesOf(value["minSize"]),
       bytesOf(value["maxSize"]),
     ];
-    return (
-      minBytes > maxBytes && [
-        "has a minSize above its maxSize",
-        "write a maxSize of at least the minSize",
-      ]
-    );
+    return minBytes > maxBytes
+      ? ["has a minSize above its maxSize", "write a maxSize of at least the minSize"]
+      : undefined;
   }),
   // A route needs a network or a gateway.
-  route: mapping(
-    ({ network, gateway, $patch }) =>
-      !network &&
-      !gateway &&
-      !$patch && ["has neither network nor gateway", "write one of the two"],
+  route: mapping(({ network, gateway, $patch }) =>
+    !network && !gateway && !$patch
+      ? ["has neither network nor gateway", "write one of the two"]
+      : undefined,
   ),
   // An interface must be selected in one way, and be of one kind.
   device: mapping((value) => {
@@ -204,13 +199,10 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
     return cidrOrAddresses(value);
   }),
   // The cluster's network may have URLs of manifests only with the name custom.
-  cni: mapping(
-    ({ name, urls }) =>
-      (name === "none" || name === "flannel") &&
-      listOf(urls).length > 0 && [
-        `has urls together with name: ${name}`,
-        "leave urls out, or write name: custom",
-      ],
+  cni: mapping(({ name, urls }) =>
+    (name === "none" || name === "flannel") && listOf(urls).length > 0
+      ? [`has urls together with name: ${name}`, "leave urls out, or write name: custom"]
+      : undefined,
   ),
   // A port may be a number, a text, or a range as a text (talos, pkg/machinery/config/types/network/port_range.go).
   ports: (value) => {
@@ -223,8 +215,8 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
       Number(firstPort) <= Number(lastPort) &&
       otherParts.length === 0;
     const isValid = typeof value === "number" ? isPort(value) : isRange;
-    return (
-      !isValid && ["is not a port", "write 1 to 65535 without quotes, or a range such as 8000-8100"]
-    );
+    return !isValid
+      ? ["is not a port", "write 1 to 65535 without quotes, or a range such as 8000-8100"]
+      : undefined;
   },
 };
