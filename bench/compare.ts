@@ -11,7 +11,7 @@ import { type Spread, spreadOf } from "./statistics";
  * A figure of the subject (`ours`) and of its baseline (`theirs`), and their ratio in each round. The names are those of
  * `--json`.
  */
-export interface Compared {
+export interface ComparedFigure {
   ours: Spread;
   theirs: Spread;
   ratio: Spread;
@@ -23,9 +23,9 @@ export interface Result {
   title: string;
   baseline: string;
   /** CPU seconds. */
-  cpu: Compared;
+  cpu: ComparedFigure;
   /** The process' maximum memory in MiB; absent if the comparison does not compare memory. */
-  memory?: Compared;
+  memory?: ComparedFigure;
 }
 
 /** One round: the subject and its baseline, measured one after the other. */
@@ -43,11 +43,11 @@ export async function compare(comparison: Comparison, rounds: number): Promise<R
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) {
     if (round % 2 === 0) {
-      const subject = await run(subjectCommand);
-      measured.push({ subject, baseline: await run(baselineCommand) });
+      const subject = await runSubject(subjectCommand);
+      measured.push({ subject, baseline: await runSubject(baselineCommand) });
     } else {
-      const baseline = await run(baselineCommand);
-      measured.push({ subject: await run(subjectCommand), baseline });
+      const baseline = await runSubject(baselineCommand);
+      measured.push({ subject: await runSubject(subjectCommand), baseline });
     }
   }
   return resultOf(comparison, measured);
@@ -58,13 +58,13 @@ export function resultOf(
   { id, title, baseline, memory }: Comparison,
   rounds: readonly Round[],
 ): Result {
-  const cpu = comparedBy(rounds, "seconds");
+  const cpu = compareFigure(rounds, "seconds");
   const result: Result = { id, title, baseline, cpu };
-  if (memory) result.memory = comparedBy(rounds, "mebibytes");
+  if (memory) result.memory = compareFigure(rounds, "mebibytes");
   return result;
 }
 
-function comparedBy(rounds: readonly Round[], figure: keyof Measured): Compared {
+function compareFigure(rounds: readonly Round[], figure: keyof Measured): ComparedFigure {
   return {
     ours: spreadOf(rounds.map(({ subject }) => subject[figure])),
     theirs: spreadOf(rounds.map(({ baseline }) => baseline[figure])),
@@ -77,7 +77,7 @@ const fileOf = (program: string): string => path.join(__dirname, "subjects", `${
 const execute = promisify(execFile);
 
 /** A subject runs compiled, as the package is published. */
-async function run([program, ...args]: readonly string[]): Promise<Measured> {
+async function runSubject([program, ...args]: readonly string[]): Promise<Measured> {
   // Node would otherwise read further certificates at each start, although no subject connects to a server.
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const runner = path.join(repository, "lab/bundle/run.js");

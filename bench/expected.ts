@@ -15,26 +15,26 @@ export function doubledRatios(
   expected: Readonly<Record<string, ExpectedRatios>>,
 ): string[] {
   return results.flatMap(({ id, cpu, memory }) => [
-    ...judge(id, "cpu", cpu.ratio.median, expected[id]?.cpu),
-    ...(memory ? judge(id, "memory", memory.ratio.median, expected[id]?.memory) : []),
+    ...findingsOf(id, "cpu", cpu.ratio.median, expected[id]?.cpu),
+    ...(memory ? findingsOf(id, "memory", memory.ratio.median, expected[id]?.memory) : []),
   ]);
 }
 
-function judge(
+function findingsOf(
   id: string,
   figure: "cpu" | "memory",
   ratio: number,
   expected: number | undefined,
 ): string[] {
   const field = `${id}.${figure}`;
-  const seen = ratio.toFixed(2);
+  const ratioText = ratio.toFixed(2);
   if (expected === undefined)
     return [
-      `${field}: no ratio is expected; a doubling would not be noticed; add ${seen} to bench/expected.json`,
+      `${field}: no ratio is expected; a doubling would not be noticed; add ${ratioText} to bench/expected.json`,
     ];
   if (ratio < allowance * expected) return [];
   return [
-    `${field}: the ratio is ${seen}, and ${expected} was expected; it has at least doubled; ` +
+    `${field}: the ratio is ${ratioText}, and ${expected} was expected; it has at least doubled; ` +
       "find what became slow, or set the new ratio in bench/expected.json and say why",
   ];
 }

@@ -85,8 +85,8 @@ async function timeLab(environment: NodeJS.ProcessEnv): Promise<CommandTime> {
 export function commandTimeOf(stderr: string): CommandTime {
   const line = stderr.trim().split("\n").at(-1)!;
   const [wall, user, system] = line.split(" ").map(Number);
-  const isTime = [wall, user, system].every((value) => Number.isFinite(value));
-  if (!isTime)
+  const areTimes = [wall, user, system].every((value) => Number.isFinite(value));
+  if (!areTimes)
     throw new Error(
       `bash: says no times in its last line, ${line}; the lab cannot be timed; run it by hand`,
     );

@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import type { Compared, Result } from "./compare";
+import type { ComparedFigure, Result } from "./compare";
 import type { LabTime } from "./lab";
 import type { Spread } from "./statistics";
 
@@ -37,7 +37,7 @@ type Notation = (value: number) => string;
 function rowsOf(
   title: string,
   baseline: string,
-  { ours, theirs, ratio }: Compared,
+  { ours, theirs, ratio }: ComparedFigure,
   notation: Notation,
 ): string[][] {
   return [

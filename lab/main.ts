@@ -70,7 +70,7 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(
       options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report, screen)}\n`,
     );
-    if (options.keep) await keep(lab);
+    if (options.keep) await keepRunning(lab);
     return report.ok ? 0 : 1;
   });
 }
@@ -161,7 +161,7 @@ async function serveOwnProgram(lab: Lab): Promise<number> {
 }
 
 /** Keeps everything running until the user presses Ctrl-C. */
-async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
+async function keepRunning({ session, controlPlane, tools }: Lab): Promise<void> {
   const access = {
     kubeconfig: controlPlane.adminKubeconfig,
     talosconfig: session.dir("talosconfig"),

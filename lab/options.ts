@@ -183,8 +183,8 @@ export function parseOptions(argv: readonly string[], environment = process.env)
   const cases = (values.cases ?? (values.gpu ? "all" : ""))
     .split(",")
     .filter((name) => name !== "");
-  const notForRealMachines = (option: string, why: string): string =>
-    `--${option}: ${why}; leave out this option or --machines real`;
+  const notForRealMachines = (option: string, reason: string): string =>
+    `--${option}: ${reason}; leave out this option or --machines real`;
   /** The message if the condition holds. */
   const conflicts = {
     [`${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`]:

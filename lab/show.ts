@@ -83,12 +83,12 @@ const eraseLine = "\r\u001b[2K";
 
 function movingShow({ write, terminal, verbose }: ShowSettings & { terminal: Terminal }): Show {
   const paint = painter(terminal.colour);
-  let step: { title: string; begin: number; last: string; timer: NodeJS.Timeout } | undefined;
+  let step: { title: string; begin: number; lastLine: string; timer: NodeJS.Timeout } | undefined;
   let frame = 0;
   const draw = (): void => {
     if (step === undefined) return;
     const seconds = Math.floor((performance.now() - step.begin) / 1000);
-    const line = `${step.title} [${seconds} s]${step.last === "" ? "" : ` ${step.last}`}`;
+    const line = `${step.title} [${seconds} s]${step.lastLine === "" ? "" : ` ${step.lastLine}`}`;
     // The last column stays free: some terminals begin a new line there.
     const room = terminal.columns - 3;
     const shortened = widthOf(line) > room ? `${[...line].slice(0, room - 1).join("")}…` : line;
@@ -98,12 +98,12 @@ function movingShow({ write, terminal, verbose }: ShowSettings & { terminal: Ter
     begin: (title) => {
       const timer = setInterval(draw, frameTime);
       timer.unref();
-      step = { title, begin: performance.now(), last: "", timer };
+      step = { title, begin: performance.now(), lastLine: "", timer };
       draw();
     },
     say: (line, weight = "kept") => {
       if (weight === "kept" || verbose) write(`${eraseLine}${paint("dim", `    ${line}`)}\n`);
-      if (weight !== "kept" && step !== undefined) step.last = line;
+      if (weight !== "kept" && step !== undefined) step.lastLine = line;
       draw();
     },
     end: (finished) => {

@@ -7,14 +7,14 @@ import { measure } from "../measured";
 
 const texts = rightPatches.map(({ patch }) => patch);
 // The reader caches texts, so each reading gets a different text.
-const read = (reading: number): void =>
+const readPatches = (reading: number): void =>
   texts.forEach((text) => void talosDocuments(`${text}\n# reading ${reading}`));
 
 const documents = rightPatches.map(({ talosMinor = 12, patch }) => ({
   minor: talosMinor,
   documents: talosDocuments(patch),
 }));
-const judge = (): void =>
+const judgePatches = (): void =>
   documents.forEach((patch) => {
     const flaws = patchFindings(patch.documents, { minor: patch.minor, isKnown: true });
     if (flaws.length > 0)
@@ -24,7 +24,7 @@ const judge = (): void =>
   });
 
 function main(which: string, times: number): void {
-  const work = which === "judge" ? judge : read;
+  const work = which === "judge" ? judgePatches : readPatches;
   work(times); // compiles it
   void measure(() => {
     for (let time = 0; time < times; time++) work(time);

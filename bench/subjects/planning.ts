@@ -16,16 +16,16 @@ const stackFileOf = (count: number): string =>
     ),
   });
 
-const read = (text: string): GpuClusterArgs => {
-  const said = configurationOf(text, file) as unknown as GpuClusterArgs;
-  return { ...said, talosconfig, machineSecrets, kubeconfig };
+const readArgs = (text: string): GpuClusterArgs => {
+  const stackConfig = configurationOf(text, file) as unknown as GpuClusterArgs;
+  return { ...stackConfig, talosconfig, machineSecrets, kubeconfig };
 };
 
 function main(which: string, count: number): void {
   const text = stackFileOf(count);
-  GpuCluster.plan(read(stackFileOf(10))); // loads and compiles the code that both use
+  GpuCluster.plan(readArgs(stackFileOf(10))); // loads and compiles the code that both use
   void measure(() => {
-    const args = read(text);
+    const args = readArgs(text);
     if (which === "read") return;
     const { machines } = GpuCluster.plan(args);
     if (machines.length !== count)

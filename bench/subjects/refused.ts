@@ -14,15 +14,15 @@ const credentials = {
 };
 
 function configuration(count: number): Record<string, string> {
-  const mistaken = {
+  const refusedSpec = {
     ...fleetOf(count),
     gpuOperator: { version: "v25.10.1", namespace: "Not A Namespace" },
   };
-  const said = Object.entries(mistaken).map(([key, value]): [string, string] => [
+  const entries = Object.entries(refusedSpec).map(([key, value]): [string, string] => [
     `talos-gpu:${key}`,
     typeof value === "string" ? value : JSON.stringify(value),
   ]);
-  return { ...Object.fromEntries(said), ...credentials };
+  return { ...Object.fromEntries(entries), ...credentials };
 }
 
 async function main(count: number): Promise<void> {
@@ -35,9 +35,11 @@ async function main(count: number): Promise<void> {
     const refusal = run.error?.message ?? "";
     if (!refusal.includes("gpuOperator.namespace"))
       throw new Error(`the stack was not refused: ${refusal}`);
-    const others = run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack"); // the SDK registers the stack itself
-    if (others.length > 0)
-      throw new Error(`registered before the refusal: ${others.map(({ urn }) => urn).join(", ")}`);
+    const registered = run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack"); // the SDK registers the stack itself
+    if (registered.length > 0)
+      throw new Error(
+        `registered before the refusal: ${registered.map(({ urn }) => urn).join(", ")}`,
+      );
   });
 }
 

@@ -19,7 +19,7 @@ type Program = (count: number) => unknown;
 const component: Program = (count) =>
   new GpuCluster("gpu", { ...fleetOf(count), talosconfig, machineSecrets, kubeconfig });
 
-const again: Program = (count) =>
+const componentWithToken: Program = (count) =>
   new GpuCluster("gpu", {
     ...fleetOf(count),
     talosconfig,
@@ -58,65 +58,73 @@ async function countRegistered(program: Program, count: number): Promise<number>
  * The plain program: the resources that the component registers for a small fleet, repeated for the machines of a
  * larger one.
  */
-function plainAs(resources: readonly RegisteredResource[]): Program {
+function plainProgramOf(resources: readonly RegisteredResource[]): Program {
   const shared = resources.filter(({ name }) => !/gpu-\d{4}/.test(name));
-  const ofMachine = (index: number): RegisteredResource[] =>
+  const resourcesOf = (index: number): RegisteredResource[] =>
     resources.filter(({ name }) => name.includes(nodeName(index)));
   // The schematic is named after the first machine, and a fleet of equal machines has only one.
   const perMachine = new Map(
-    [2, 3].map((index) => [isOwned(index), { node: nodeName(index), resources: ofMachine(index) }]),
+    [2, 3].map((index) => [
+      isOwned(index),
+      { node: nodeName(index), resources: resourcesOf(index) },
+    ]),
   );
-  const once = ofMachine(0).filter(({ type }) => type.endsWith(":Schematic"));
+  const schematics = resourcesOf(0).filter(({ type }) => type.endsWith(":Schematic"));
   return (count) => {
-    for (const resource of [...once, ...shared])
-      plain(resource, resource.name, undefined, undefined);
+    for (const resource of [...schematics, ...shared])
+      registerPlain(resource, resource.name, undefined, undefined);
     for (let index = 0; index < count; index++) {
       const { node, resources: templates } = perMachine.get(isOwned(index))!;
       let parent: pulumi.Resource | undefined;
-      let before: pulumi.Resource | undefined;
+      let previous: pulumi.Resource | undefined;
       for (const template of templates) {
-        const made = plain(template, template.name.replace(node, nodeName(index)), parent, before);
-        if (template.custom) before = made;
-        else parent = made;
+        const resource = registerPlain(
+          template,
+          template.name.replace(node, nodeName(index)),
+          parent,
+          previous,
+        );
+        if (template.custom) previous = resource;
+        else parent = resource;
       }
     }
   };
 }
 
-class Plain extends pulumi.CustomResource {}
+class PlainResource extends pulumi.CustomResource {}
 
-function plain(
+function registerPlain(
   { type, custom, inputs }: RegisteredResource,
   name: string,
   parent: pulumi.Resource | undefined,
-  before: pulumi.Resource | undefined,
+  previous: pulumi.Resource | undefined,
 ): pulumi.Resource {
-  const options = { ...(parent ? { parent } : {}), ...(before ? { dependsOn: before } : {}) };
-  const data = finished(inputs) as Record<string, unknown>;
+  const options = { ...(parent ? { parent } : {}), ...(previous ? { dependsOn: previous } : {}) };
+  const data = asPlainData(inputs) as Record<string, unknown>;
   if (!custom) return new pulumi.ComponentResource(type, name, data, options);
-  return new Plain(type, name, data, options);
+  return new PlainResource(type, name, data, options);
 }
 
 /** Mark of a secret in what the SDK sends to the engine (pulumi/pulumi, sdk/nodejs/runtime/rpc.ts). */
-const mark = "4dabf18193072939515e22adb298388d";
+const secretMark = "4dabf18193072939515e22adb298388d";
 
 /** The inputs as data, with secrets as plain texts. */
-function finished(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(finished);
+function asPlainData(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asPlainData);
   if (typeof value !== "object" || value === null) return value;
-  if (mark in value && "value" in value) return finished(value.value);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, finished(each)]));
+  if (secretMark in value && "value" in value) return asPlainData(value.value);
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, asPlainData(child)]));
 }
 
 async function main(which: string, count: number): Promise<void> {
   const sample = await sampleOf(component);
-  const plainProgram = plainAs(sample);
+  const plainProgram = plainProgramOf(sample);
   const plainSample = await sampleOf(plainProgram);
   if (plainSample.length !== sample.length)
     throw new Error(
       `the component registered ${sample.length} resources, and the plain program ${plainSample.length}`,
     );
-  const program = { component, again, plain: plainProgram }[which];
+  const program = { component, again: componentWithToken, plain: plainProgram }[which];
   if (program === undefined)
     throw new Error(`program ${which}: there is none of this name; take component, again or plain`);
   await measure(async () => {

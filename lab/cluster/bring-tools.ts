@@ -28,7 +28,7 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
       `--machines: no real node on this computer: ${reasons.join("; ")}; omit --machines node to use emulated nodes`,
     );
   const only = toolNames.filter((name) => name !== "lws" || usesLeaderWorkerSet(lab));
-  const onInstalled = (found: InstalledTool[]): void => say(describeInstalled(found));
+  const onInstalled = (installed: InstalledTool[]): void => say(describeInstalled(installed));
   // A real control plane's images contain one program for all components; the published programs are separate.
   const fromSource = lab.options.machines === "real" ? (["controlplane"] as const) : [];
   lab.tools = await provideTools({ signal, onEvent, only, fromSource, onInstalled });

@@ -27,8 +27,8 @@ export async function provideRealImages(
   { options, spec, session, talosReleases }: RealStack,
   onEvent: OnToolEvent,
 ): Promise<RealImages> {
-  const refuse = (why: string): never => {
-    throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
+  const refuse = (reason: string): never => {
+    throw new Error(`--machines real: ${reason}; leave --machines real out for emulated machines`);
   };
   const machines = Object.values(spec.machines);
   const controlPlanes = machines.filter(({ role }) => role === "controlplane").length;
@@ -52,11 +52,11 @@ export async function provideRealImages(
   }
   const provide = (release: string): Promise<TalosImages> =>
     provideTalos(release, { signal: session.signal, onEvent });
-  const first = await provide(spec.talosVersion);
+  const stackImages = await provide(spec.talosVersion);
   const further: TalosImages[] = [];
   for (const release of talosReleases)
-    if (release !== first.release) further.push(await provide(release));
-  return { ...first, factory: (work, signal) => first.factory(work, signal, further) };
+    if (release !== stackImages.release) further.push(await provide(release));
+  return { ...stackImages, factory: (work, signal) => stackImages.factory(work, signal, further) };
 }
 
 /** A remark if the machines do not run the release of their stack. */

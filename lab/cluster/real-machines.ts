@@ -171,7 +171,7 @@ export async function startRealMachines(
       client === undefined
         ? maintenanceState(images.release)
         : await readState(new TalosMachine(client, machine.address, files));
-    const events = lastLines(machine).map((what) => ({ at: 0, what }));
+    const events = lastLines(machine).map((line) => ({ at: 0, what: line }));
     const reboots = bootsOf(machine.console()) - 1;
     return {
       ...reported,

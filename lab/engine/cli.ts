@@ -7,7 +7,7 @@ import type { LabEngineOptions } from "./options";
 export async function commandOf(pulumi: string, dir: string): Promise<PulumiCommand> {
   const bin = path.join(dir, "cli", "bin");
   await mkdir(bin, { recursive: true });
-  await linked(pulumi, path.join(bin, "pulumi"));
+  await link(pulumi, path.join(bin, "pulumi"));
   return PulumiCommand.get({ root: path.dirname(bin) });
 }
 
@@ -33,15 +33,15 @@ export async function environmentOf({
   environment,
   checkpoints = "each",
 }: LabEngineOptions): Promise<Record<string, string>> {
-  const own = {
+  const labVariables = {
     PULUMI_BACKEND_URL: `file://${path.join(dir, "state")}`,
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_AUTOMATION_API_SKIP_VERSION_CHECK: "true",
   };
-  if (plugins === "real") return { ...environment, ...own };
+  if (plugins === "real") return { ...environment, ...labVariables };
   return {
     ...environment,
-    ...own,
+    ...labVariables,
     ...(await pluginsIn(await homeWithoutLogs(path.join(dir, "home")), plugins)),
     // sdk/go/common/env/env.go of pulumi 3.259; a failed or interrupted update also writes the state at its end.
     ...(checkpoints === "each" ? {} : { PULUMI_SKIP_CHECKPOINTS: "true" }),
@@ -56,22 +56,22 @@ export async function pluginsIn(
   home: string,
   plugins: Readonly<Record<string, number | string>>,
 ): Promise<Record<string, string>> {
-  const listening: string[] = [];
-  for (const [name, at] of Object.entries(plugins)) {
-    if (typeof at === "number") listening.push(`${name}:${at}`);
-    else await installPlugin(home, name, at);
+  const providerPorts: string[] = [];
+  for (const [name, portOrProgram] of Object.entries(plugins)) {
+    if (typeof portOrProgram === "number") providerPorts.push(`${name}:${portOrProgram}`);
+    else await installPlugin(home, name, portOrProgram);
   }
   // The Kubernetes provider's Helm caches charts only by name and release, so the lab's and the real charts would be
   // mixed.
-  const helm = ["CACHE", "CONFIG", "DATA"].map((kind) => [
+  const helmFolders = ["CACHE", "CONFIG", "DATA"].map((kind) => [
     `HELM_${kind}_HOME`,
     path.join(home, "helm", kind),
   ]);
   return {
-    ...Object.fromEntries(helm),
+    ...Object.fromEntries(helmFolders),
     PULUMI_HOME: home,
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-    PULUMI_DEBUG_PROVIDERS: listening.join(","),
+    PULUMI_DEBUG_PROVIDERS: providerPorts.join(","),
   };
 }
 
@@ -81,11 +81,11 @@ async function installPlugin(home: string, name: string, program: string): Promi
   const { version } = JSON.parse(await readFile(file, "utf8")) as { version: string };
   const folder = path.join(home, "plugins", `resource-${name}-v${version}`);
   await mkdir(folder, { recursive: true });
-  await linked(program, path.join(folder, `pulumi-resource-${name}`));
+  await link(program, path.join(folder, `pulumi-resource-${name}`));
 }
 
-async function linked(program: string, at: string): Promise<void> {
-  await symlink(program, at).catch((error: NodeJS.ErrnoException) => {
+async function link(program: string, target: string): Promise<void> {
+  await symlink(program, target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
 }

@@ -64,29 +64,31 @@ export class EventRecord {
   get changes(): Changes {
     const counts: Record<string, number> = {};
     for (const op of this.operations) counts[op] = (counts[op] ?? 0) + 1;
-    const of = this.summary ?? { ...counts, replace: counts["create-replacement"] ?? 0 };
+    const totals = this.summary ?? { ...counts, replace: counts["create-replacement"] ?? 0 };
     return {
-      create: of["create"] ?? 0,
-      update: of["update"] ?? 0,
-      replace: of["replace"] ?? 0,
-      delete: of["delete"] ?? 0,
-      same: of["same"] ?? 0,
+      create: totals["create"] ?? 0,
+      update: totals["update"] ?? 0,
+      replace: totals["replace"] ?? 0,
+      delete: totals["delete"] ?? 0,
+      same: totals["same"] ?? 0,
     };
   }
 
   /** Lines for the report: errors, warnings, the program's log messages and violated policies. */
   get diagnostics(): string[] {
-    const told = this.messages.map(({ severity, message, urn }) => {
-      const about = urn ? ` ${nameOf(urn)} (${typeOf(urn)})` : "";
-      return `${severity}${about}: ${message}`;
+    const lines = this.messages.map(({ severity, message, urn }) => {
+      const subject = urn ? ` ${nameOf(urn)} (${typeOf(urn)})` : "";
+      return `${severity}${subject}: ${message}`;
     });
-    return [...told, ...this.violations];
+    return [...lines, ...this.violations];
   }
 
   private violation(event: NonNullable<EngineEvent["policyEvent"]>): void {
     const { resourceUrn = "", policyName, message, enforcementLevel } = event;
-    const about = resourceUrn === "" ? "" : ` ${nameOf(resourceUrn)} (${typeOf(resourceUrn)})`;
-    this.violations.push(`${enforcementLevel} policy ${policyName}${about}: ${plainText(message)}`);
+    const subject = resourceUrn === "" ? "" : ` ${nameOf(resourceUrn)} (${typeOf(resourceUrn)})`;
+    this.violations.push(
+      `${enforcementLevel} policy ${policyName}${subject}: ${plainText(message)}`,
+    );
   }
 
   private resource(

@@ -30,7 +30,7 @@ export class LabEngine {
      * Outputs of the last update, with a flag for the secret ones; empty before the first update. The CLI reads them.
      */
     readonly outputs: () => Promise<OutputMap>,
-    private readonly place: Pick<LabEngineOptions, "dir" | "project" | "stack">,
+    private readonly location: Pick<LabEngineOptions, "dir" | "project" | "stack">,
     private readonly settings: Settings,
   ) {}
 
@@ -55,14 +55,14 @@ export class LabEngine {
     // The file is written here, before the stack is made: every user could read secrets in the arguments of `pulumi
     // config set`.
     await settings.write(workspace.workDir, stack, options.config ?? {}, options.secrets ?? {});
-    const made = await Stack.create(stack, workspace);
-    const outputs = made.outputs.bind(made);
+    const stackHandle = await Stack.create(stack, workspace);
+    const outputs = stackHandle.outputs.bind(stackHandle);
     // After every update it would read unused outputs and history from the CLI (Automation API, `Stack.up`).
-    Object.assign(made, {
+    Object.assign(stackHandle, {
       outputs: () => Promise.resolve({}),
       info: () => Promise.resolve(undefined),
     });
-    return new LabEngine(made, outputs, options, settings);
+    return new LabEngine(stackHandle, outputs, options, settings);
   }
 
   /** Replaces the plain configuration, by full key. Secrets stay, except those that are given. */
@@ -70,7 +70,7 @@ export class LabEngine {
     config: Readonly<Record<string, unknown>>,
     secrets: Readonly<Record<string, string>> = {},
   ): Promise<void> {
-    return this.settings.write(this.stack.workspace.workDir, this.place.stack, config, secrets);
+    return this.settings.write(this.stack.workspace.workDir, this.location.stack, config, secrets);
   }
 
   preview(options: RunOptions = {}): Promise<RunResult> {
@@ -109,10 +109,12 @@ export class LabEngine {
 
   /** Outputs of the resources in the state, with secrets in plain text, also after a failed update. */
   async resourceOutputs(): Promise<Record<string, unknown>[]> {
-    const clear = (_key: string, value: any): unknown =>
-      value?.plaintext === undefined ? value : JSON.parse(value.plaintext as string, clear);
+    const withPlainSecrets = (_key: string, value: any): unknown =>
+      value?.plaintext === undefined
+        ? value
+        : JSON.parse(value.plaintext as string, withPlainSecrets);
     const state = JSON.stringify(await this.stack.exportStack());
-    const { deployment } = JSON.parse(state, clear) as {
+    const { deployment } = JSON.parse(state, withPlainSecrets) as {
       deployment: { resources?: { outputs?: Record<string, unknown> }[] };
     };
     return (deployment.resources ?? []).map(({ outputs = {} }) => outputs);
@@ -128,7 +130,7 @@ export class LabEngine {
    * pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`).
    */
   async forgetAttributes(): Promise<void> {
-    const { dir, project, stack } = this.place;
+    const { dir, project, stack } = this.location;
     await rm(path.join(dir, "state/.pulumi/stacks", project, `${stack}.json.attrs`), {
       force: true,
     });
@@ -136,15 +138,15 @@ export class LabEngine {
 
   private async run(verb: Verb, options: RunOptions): Promise<RunResult> {
     const record = new EventRecord(options.onEvent ?? (() => undefined));
-    const eventLog = createWriteStream(path.join(this.place.dir, "events.jsonl"), {
+    const eventLog = createWriteStream(path.join(this.location.dir, "events.jsonl"), {
       flags: "a",
       mode: 0o600,
     });
     const controller = new AbortController();
     this.cancellations.add(controller);
     const timeoutSeconds = options.timeoutSeconds ?? 3600;
-    const within = limit(timeoutSeconds * 1000, controller.signal, options.signal);
-    const { signal } = within;
+    const timeLimit = limit(timeoutSeconds * 1000, controller.signal, options.signal);
+    const { signal } = timeLimit;
     const started = performance.now();
     let failure: string | undefined;
     try {
@@ -169,7 +171,7 @@ export class LabEngine {
       failure = error instanceof Error ? error.message : String(error);
     } finally {
       this.cancellations.delete(controller);
-      within.release();
+      timeLimit.release();
       eventLog.end();
     }
     const seconds = (performance.now() - started) / 1000;
@@ -181,17 +183,20 @@ export class LabEngine {
       policyPacks: record.policyPacks,
       diagnostics: [
         ...record.diagnostics,
-        ...(within.isOver && failure
+        ...(timeLimit.isOver && failure
           ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`]
           : []),
-        ...unexplained(failure, record.diagnostics),
+        ...errorWithoutEvent(failure, record.diagnostics),
       ],
     };
   }
 }
 
 /** An error without an event, such as a program that could not start. */
-const unexplained = (failure: string | undefined, diagnostics: readonly string[]): string[] =>
+const errorWithoutEvent = (
+  failure: string | undefined,
+  diagnostics: readonly string[],
+): string[] =>
   failure === undefined || diagnostics.some((line) => line.startsWith("error"))
     ? []
     : [`error: ${failure}`];

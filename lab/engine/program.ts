@@ -6,13 +6,14 @@ export type Program = () => Promise<Record<string, unknown> | undefined>;
 /**
  * The program of a file whose exports are the stack's outputs, evaluated again for every update.
  *
- * The engine's Node host starts a process per update; the Automation API's inline program runs in this process, where
- * modules are evaluated once. A second update would then register nothing at all, since a program registers its
- * resources while its module is evaluated. So every update evaluates the file again, which a bundle makes the whole
- * program (`bundle.js`). Packages outside of it stay, because the SDK must be one and the same; it keeps what belongs
- * to an update in a store of its own for each (sdk/nodejs/automation/server.ts, `withLocalStorage`).
+ * The engine's Node host starts a process per update. The Automation API's inline program runs in this process, which
+ * evaluates a module only once. A program registers its resources during that evaluation, so a second update would
+ * register nothing. So every update evaluates the file again. A bundle contains the whole program (`bundle.js`), except
+ * the SDK, which all updates share. The SDK keeps each update's data in a store of its own
+ * (sdk/nodejs/automation/server.ts, `withLocalStorage`).
  *
- * @param file the program, absolute: JavaScript whose name is of its content, a bundle when it has more than one module
+ * @param file absolute path of the program: JavaScript with a hash of its content in its name. A program of several
+ * modules is a bundle.
  */
 export function programFromFile(file: string): Program {
   const evaluate = compile(file);

@@ -26,7 +26,7 @@ export class Settings {
   static async make(): Promise<Settings> {
     const [passphrase, salt] = [randomBytes(24).toString("base64"), randomBytes(8)];
     const key = await promisify(pbkdf2)(passphrase, salt, 1_000_000, 32, "sha256");
-    const encryptionsalt = `v1:${salt.toString("base64")}:${encrypted("pulumi", key)}`;
+    const encryptionsalt = `v1:${salt.toString("base64")}:${encrypt("pulumi", key)}`;
     return new Settings(encryptionsalt, { PULUMI_CONFIG_PASSPHRASE: passphrase }, key);
   }
 
@@ -38,7 +38,7 @@ export class Settings {
     secrets: Readonly<Record<string, string>>,
   ): Promise<void> {
     for (const [name, value] of Object.entries(secrets))
-      this.secrets[name] = { secure: encrypted(value, this.key) };
+      this.secrets[name] = { secure: encrypt(value, this.key) };
     const project = parse(await readFile(path.join(folder, "Pulumi.yaml"), "utf8")) as {
       stackConfigDir?: string;
     };
@@ -50,7 +50,7 @@ export class Settings {
   }
 }
 
-function encrypted(text: string, key: Buffer): string {
+function encrypt(text: string, key: Buffer): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv("aes-256-gcm", key, nonce);
   const content = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]); // Go puts the tag at the end

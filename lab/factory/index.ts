@@ -57,7 +57,7 @@ export async function startFactory({
 
   /** Methods and paths as internal/frontend/http/http.go registers them; a manifest is found by registry_routes.go. */
   const routes: Readonly<
-    Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>
+    Record<string, (parameters: string[], body: string, query: URLSearchParams) => Answer>
   > = {
     "POST /schematics": (_, body) => {
       const { id, text } = register(body);
@@ -128,11 +128,11 @@ export async function startFactory({
       const countedRoute = `${method}${route.slice(verb.length)}`;
       if (verb !== routeMethod)
         return { route: countedRoute, reply: plain(405, "Method Not Allowed") };
-      const parts = match.slice(1).map(decodeURIComponent);
+      const parameters = match.slice(1).map(decodeURIComponent);
       try {
         if ((failures[countedRoute] ?? 0) > 0)
           throw new Error(`made to fail (${failures[countedRoute]!--})`);
-        return { route: countedRoute, reply: handle(parts, body, url.searchParams) };
+        return { route: countedRoute, reply: handle(parameters, body, url.searchParams) };
       } catch (error) {
         if (error instanceof Refusal)
           return { route: countedRoute, reply: plain(error.status, error.message) };

@@ -40,8 +40,10 @@ function futureReleases(
   minor: number,
   drivers: Pick<DriverRow, "lts" | "production" | "toolkit">,
 ): DriverRow {
-  const last = Math.max(...driverRows.filter((row) => row.minor === minor).map(({ to }) => to));
-  return { minor, from: last + 1, to: last + 4, ...drivers };
+  const lastPatch = Math.max(
+    ...driverRows.filter((row) => row.minor === minor).map(({ to }) => to),
+  );
+  return { minor, from: lastPatch + 1, to: lastPatch + 4, ...drivers };
 }
 /** Releases that the recipe's tables lack, and their drivers: four of each of two minors. */
 export const laterReleases: DriverRow[] = [

@@ -14,7 +14,7 @@ const packages: Readonly<Record<string, string>> = {
   "talos-gpu-policy": "policy",
 };
 
-const copied = [
+const copiedPaths = [
   "LICENSE",
   "Pulumi.yaml",
   "package.json",
@@ -34,20 +34,20 @@ const copied = [
 export async function makeCheckout(folder: string): Promise<string> {
   await fs.mkdir(folder, { recursive: true });
   await Promise.all([
-    ...copied.map((name) => copy(name, folder)),
+    ...copiedPaths.map((name) => copy(name, folder)),
     ...Object.values(packages).map((name) => buildPackage(name, folder)),
     linkDependencies(path.join(repository, "node_modules"), path.join(folder, "node_modules")),
   ]);
-  for (const [name, at] of Object.entries(packages))
-    await fs.symlink(path.join(folder, at), path.join(folder, "node_modules", name));
+  for (const [name, packageFolder] of Object.entries(packages))
+    await fs.symlink(path.join(folder, packageFolder), path.join(folder, "node_modules", name));
   return folder;
 }
 
 async function copy(name: string, folder: string): Promise<void> {
-  const from = path.join(repository, name);
-  const wanted = (file: string): boolean => !/(^|[\\/])(node_modules|bin)$/.test(file);
+  const source = path.join(repository, name);
+  const isCopied = (file: string): boolean => !/(^|[\\/])(node_modules|bin)$/.test(file);
   await fs
-    .cp(from, path.join(folder, name), { recursive: true, filter: wanted })
+    .cp(source, path.join(folder, name), { recursive: true, filter: isCopied })
     .catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     });
@@ -59,42 +59,49 @@ async function copy(name: string, folder: string): Promise<void> {
  */
 async function buildPackage(name: string, folder: string): Promise<void> {
   await copy(name, folder);
-  const at = path.join(folder, name);
+  const target = path.join(folder, name);
   const modules = path.join(repository, name, "node_modules");
-  await fs.symlink(modules, path.join(at, "node_modules"));
-  const common = { platform: "node", target: "node20", format: "cjs", logLevel: "error" } as const;
-  const files = (await fs.readdir(at, { recursive: true })).filter(
+  await fs.symlink(modules, path.join(target, "node_modules"));
+  const buildOptions = {
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    logLevel: "error",
+  } as const;
+  const files = (await fs.readdir(target, { recursive: true })).filter(
     (file) => !file.startsWith("node_modules"),
   );
   const entryPoints = files
     .filter((file) => file.endsWith(".ts"))
-    .map((file) => path.join(at, file));
+    .map((file) => path.join(target, file));
   await build({
-    ...common,
+    ...buildOptions,
     entryPoints,
-    outdir: path.join(at, "bin"),
-    outbase: at,
+    outdir: path.join(target, "bin"),
+    outbase: target,
     sourcemap: true,
   });
-  await fs.writeFile(path.join(at, "bin", "index.d.ts"), 'export * from "../index";\n');
+  await fs.writeFile(path.join(target, "bin", "index.d.ts"), 'export * from "../index";\n');
   const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
-  await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
+  await Promise.all(
+    data.map((file) => fs.cp(path.join(target, file), path.join(target, "bin", file))),
+  );
   if (name !== "components") return;
-  await bundle(path.join(at, "bin"), ["program", "cluster-objects"]);
-  await fs.copyFile(path.join(repository, "sdk/schema.json"), path.join(at, "bin/schema.json"));
+  await bundle(path.join(target, "bin"), ["program", "cluster-objects"]);
+  await fs.copyFile(path.join(repository, "sdk/schema.json"), path.join(target, "bin/schema.json"));
 }
 
 /**
  * Links to the packages. A scope is a folder of its own, because packages of this repository replace some packages in
  * it.
  */
-async function linkDependencies(from: string, to: string, scope = ""): Promise<void> {
-  await fs.mkdir(to, { recursive: true });
-  for (const entry of await fs.readdir(from)) {
+async function linkDependencies(source: string, target: string, scope = ""): Promise<void> {
+  await fs.mkdir(target, { recursive: true });
+  for (const entry of await fs.readdir(source)) {
     const name = scope === "" ? entry : `${scope}/${entry}`;
     if (name in packages) continue;
     if (entry.startsWith("@"))
-      await linkDependencies(path.join(from, entry), path.join(to, entry), entry);
-    else await fs.symlink(path.join(from, entry), path.join(to, entry));
+      await linkDependencies(path.join(source, entry), path.join(target, entry), entry);
+    else await fs.symlink(path.join(source, entry), path.join(target, entry));
   }
 }

@@ -12,8 +12,10 @@ import { bundle } from "../bundle/bundle";
  * @returns the folder with the host, which must come first on PATH.
  */
 export async function installLanguageHost(folder: string, pulumi: string): Promise<string> {
-  const beside = path.dirname(realpathSync(pulumi));
-  return existsSync(path.join(beside, "pulumi-language-nodejs")) ? beside : standInHost(folder);
+  const cliFolder = path.dirname(realpathSync(pulumi));
+  return existsSync(path.join(cliFolder, "pulumi-language-nodejs"))
+    ? cliFolder
+    : installStandInHost(folder);
 }
 
 /**
@@ -22,7 +24,7 @@ export async function installLanguageHost(folder: string, pulumi: string): Promi
  *
  * @returns the folder
  */
-export async function standInHost(folder: string): Promise<string> {
+export async function installStandInHost(folder: string): Promise<string> {
   const program = await bundle(path.join(__dirname, "main.ts"));
   await fs.mkdir(folder, { recursive: true });
   // Runs this process' Node, since PATH may have a different one, or none.

@@ -10,12 +10,13 @@ import * as path from "node:path";
 import { failureOf, withFields, serveGrpc, unary } from "../grpc-method";
 
 /*
- * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on standard output
- * is the port that it listens on (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin/plugin.go). Working directory, environment and
- * arguments of what it runs are the real host's (sdk/nodejs/cmd/pulumi-language-nodejs/main.go). Left out: options of the runtime (no
- * Pulumi.yaml here has any); the list of needed providers (the lab sees to them); installation (`npm ci` did it); SDKs
- * (`lab/tools/languages` makes them). The real host also stands between program and engine, passes every call on, and adds pipes
- * (`--sync`) that only old SDKs use.
+ * A replacement for `pulumi-language-nodejs`, which Pulumi's CLI starts. The last argument is the engine's address. The first line on
+ * standard output is the host's port (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin/plugin.go). Programs get the same working
+ * directory, environment and arguments as from the real host (sdk/nodejs/cmd/pulumi-language-nodejs/main.go).
+ *
+ * This host has no options of the runtime, since no Pulumi.yaml here has any. It lists no needed providers, which the lab provides. It
+ * installs nothing, since `npm ci` did. It makes no SDKs, which `lab/tools/languages` makes. The real host also passes every call
+ * between program and engine on, and adds pipes (`--sync`) that only old SDKs use.
  */
 
 let engine = process.argv.at(-1) ?? "";
@@ -31,9 +32,9 @@ const methods: grpc.UntypedServiceImplementation = {
   runPlugin: (
     call: grpc.ServerWritableStream<language.RunPluginRequest, language.RunPluginResponse>,
   ) => {
-    const gone = new AbortController();
-    call.on("cancelled", () => gone.abort());
-    runPlugin(call.request, (response) => call.write(response), gone.signal).then(
+    const disconnection = new AbortController();
+    call.on("cancelled", () => disconnection.abort());
+    runPlugin(call.request, (response) => call.write(response), disconnection.signal).then(
       () => call.end(),
       (error: unknown) => call.destroy(failureOf(error) as unknown as Error),
     );
@@ -64,16 +65,16 @@ function interrupt(child: ChildProcess): void {
 }
 
 /** Runs a Node program to its end, and gives its exit status; 128 if a signal ended it. */
-async function run(
+async function runNode(
   args: readonly string[],
   { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
-  tell: { stdout(chunk: Buffer): void; stderr(chunk: Buffer): void },
+  onOutput: { stdout(chunk: Buffer): void; stderr(chunk: Buffer): void },
   signal?: AbortSignal,
 ): Promise<number> {
   const child = spawn(process.execPath, [...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
-  child.stdout.on("data", tell.stdout);
-  child.stderr.on("data", tell.stderr);
+  child.stdout.on("data", onOutput.stdout);
+  child.stderr.on("data", onOutput.stderr);
   signal?.addEventListener("abort", () => interrupt(child), { once: true });
   if (signal?.aborted) interrupt(child);
   try {
@@ -87,7 +88,7 @@ async function run(
 }
 
 /** Programs run by ts-node, which is the default without runtime options (main.go, parseOptions). */
-const byTypeScript = { PULUMI_NODEJS_TYPESCRIPT: "true" };
+const typeScriptVariables = { PULUMI_NODEJS_TYPESCRIPT: "true" };
 
 /**
  * File of one of the SDK's programs, as a program in that folder finds it (main.go, locateModule).
@@ -105,15 +106,15 @@ function sdkProgram(name: string, folder: string): string {
 }
 
 /** Exit status of `cmd/run` when it has already printed the error (cmd/run/index.ts). */
-const alreadyTold = 32;
+const errorAlreadyPrinted = 32;
 
 /** `Run`: the program in a process of its own (main.go, execRuntime). */
 async function runProgram(request: language.RunRequest): Promise<language.RunResponse> {
-  const answer = (error: string, bail = false): language.RunResponse =>
+  const runResponse = (error: string, bail = false): language.RunResponse =>
     withFields(new language.RunResponse(), { error, bail });
   const info = request.getInfo();
   const folder = info?.getProgramDirectory() ?? request.getPwd();
-  const named = {
+  const flagValues = {
     monitor: request.getMonitorAddress(),
     engine,
     organization: request.getOrganization(),
@@ -123,11 +124,11 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
     pwd: folder,
     parallel: String(request.getParallel()),
   };
-  const flags = Object.entries(named).flatMap(([name, value]) =>
+  const flags = Object.entries(flagValues).flatMap(([name, value]) =>
     value ? [`--${name}`, value] : [],
   );
   try {
-    const status = await run(
+    const status = await runNode(
       [
         sdkProgram("run", folder),
         ...flags,
@@ -135,34 +136,36 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
         info?.getEntryPoint() ?? ".",
         ...request.getArgsList(),
       ],
-      { cwd: process.cwd(), env: { ...process.env, ...configuration(request), ...byTypeScript } },
+      {
+        cwd: process.cwd(),
+        env: { ...process.env, ...configuration(request), ...typeScriptVariables },
+      },
       {
         stdout: (chunk) => process.stdout.write(chunk),
         stderr: (chunk) => process.stderr.write(chunk),
       },
     );
-    if (status === alreadyTold) return answer("", true);
-    return answer(status === 0 ? "" : `Program exited with non-zero exit code: ${status}`);
+    if (status === errorAlreadyPrinted) return runResponse("", true);
+    return runResponse(status === 0 ? "" : `Program exited with non-zero exit code: ${status}`);
   } catch (error) {
-    return answer((error as Error).message);
+    return runResponse((error as Error).message);
   }
 }
 
 /** The stack's configuration, with keys in the old form, `project:config:key` (main.go, constructConfig). */
 function configuration(request: language.RunRequest): Record<string, string> {
   const entries = request.getConfigMap().toArray();
-  const old = entries.map(([key, value]) => [key.replace(":", ":config:"), value]);
+  const oldEntries = entries.map(([key, value]) => [key.replace(":", ":config:"), value]);
   return {
-    PULUMI_CONFIG: JSON.stringify(Object.fromEntries(old)),
+    PULUMI_CONFIG: JSON.stringify(Object.fromEntries(oldEntries)),
     PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(request.getConfigsecretkeysList()),
   };
 }
 
 /**
- * `RunPlugin`: a package written in TypeScript, such as `components/`, served as a plugin; or a policy pack, such as `policy/`
- * (main.go, RunPlugin); its standard output is how the engine learns its port. The real host stands between a policy pack and the engine
- * and tells the pack the stack's configuration by environment; here the engine asks the pack itself, and a pack that reads
- * `pulumi.Config` would read nothing.
+ * `RunPlugin`: serves a TypeScript package such as `components/` as a plugin, or runs a policy pack such as `policy/` (main.go,
+ * RunPlugin). The engine reads the port from its standard output. The real host passes the stack's configuration to a policy pack in
+ * environment variables. This host does not, so a pack that reads `pulumi.Config` would read nothing.
  *
  * @throws Error when it fails; the stream then ends with it.
  */
@@ -175,12 +178,12 @@ async function runPlugin(
   const isPolicyPack = request.getKind() === "analyzer";
   const program = sdkProgram(isPolicyPack ? "run-policy-pack" : "run-plugin", folder);
   const env = request.getEnvList().map((entry) => entry.split(/=(.*)/s).slice(0, 2));
-  const given = request.getArgsList();
-  const status = await run(
-    [program, ...(isPolicyPack ? [...given, folder] : [folder, ...given])],
+  const args = request.getArgsList();
+  const status = await runNode(
+    [program, ...(isPolicyPack ? [...args, folder] : [folder, ...args])],
     {
       cwd: isPolicyPack ? folder : request.getPwd() || folder,
-      env: { ...(Object.fromEntries(env) as Record<string, string>), ...byTypeScript },
+      env: { ...(Object.fromEntries(env) as Record<string, string>), ...typeScriptVariables },
     },
     {
       stdout: (chunk) => write(withFields(new language.RunPluginResponse(), { stdout: chunk })),
@@ -198,8 +201,8 @@ function end(): void {
 }
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
 // If the CLI is killed, the host gets another parent process, and ends as well.
-const cli = process.ppid;
-setInterval(() => process.ppid === cli || end(), 1000).unref();
+const parentProcess = process.ppid;
+setInterval(() => process.ppid === parentProcess || end(), 1000).unref();
 
 serveGrpc(LanguageRuntimeService, methods).then(
   ({ port }) => console.log(port),

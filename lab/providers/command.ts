@@ -106,7 +106,7 @@ export class CommandProvider implements LabProvider {
       ...(previousStreams.stdout && { PULUMI_COMMAND_STDOUT: previousStreams.stdout }),
       ...(previousStreams.stderr && { PULUMI_COMMAND_STDERR: previousStreams.stderr }),
     };
-    return run(command, inputs, call, {
+    return runCommand(command, inputs, call, {
       cwd: path.resolve(this.options.directory, textOrUndefined(inputs["dir"]) ?? ""),
       env: {
         ...(this.options.environment ?? process.env),
@@ -132,7 +132,7 @@ const longestLine = 64 * 1024;
  * group, and SIGKILL after five seconds. Rejects if the command fails, with code or signal and both streams in the
  * order of their arrival (pulumi-command v1.2.1 provider/pkg/provider/local/commandOutputs.go).
  */
-async function run(
+async function runCommand(
   command: string,
   inputs: Properties,
   { signal, timeoutSeconds, log }: ResourceCall,

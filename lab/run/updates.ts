@@ -205,11 +205,11 @@ export async function update(
   engine: LabEngine,
   say: Say,
 ): Promise<EngineRun<UpdateReport>> {
-  const { reboots, seconds, ...rest } = await countDuring(lab, (options) =>
+  const { reboots, seconds, ...engineRun } = await countDuring(lab, (options) =>
     engine.up({ ...options, onEvent: addRequestedMachines(lab.omni, say, narrate(say)) }),
   );
-  const report = { ...rest.report, seconds: Math.round(seconds * 10) / 10, reboots };
-  return { report, diagnostics: rest.diagnostics };
+  const report = { ...engineRun.report, seconds: Math.round(seconds * 10) / 10, reboots };
+  return { report, diagnostics: engineRun.diagnostics };
 }
 
 /** Runs a preview of the stack's program. */
@@ -271,12 +271,12 @@ export function describeChanges({
  */
 export function narrate(say: Say): (progress: Progress) => void {
   let doneCount = 0;
-  let last = "";
+  let lastMessage = "";
   return (progress) => {
     if (progress.kind === "message") {
       const prefix = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
-      if (progress.message === last) return; // the engine reports a program's error twice
-      last = progress.message;
+      if (progress.message === lastMessage) return; // the engine reports a program's error twice
+      lastMessage = progress.message;
       const weight = progress.severity === "info" || progress.ephemeral ? "event" : "kept";
       for (const line of progress.message.split("\n"))
         if (line.trim() !== "") say(`${prefix}${markLabTime(line)}`, weight);

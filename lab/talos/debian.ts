@@ -205,11 +205,11 @@ async function inside(root: string, work: string, argv: readonly string[]): Prom
     child.on("error", reject).on("close", resolve),
   );
   if (code !== 0) {
-    const end = Buffer.concat([...stderr, ...stdout])
+    const lastOutput = Buffer.concat([...stderr, ...stdout])
       .toString("utf8")
       .slice(-2000);
     throw new Error(
-      `${argv.slice(0, 3).join(" ")}: ended with status ${code} while images of Talos were made:\n${end}`,
+      `${argv.slice(0, 3).join(" ")}: ended with status ${code} while images of Talos were made:\n${lastOutput}`,
     );
   }
   return Buffer.concat(stdout).toString("utf8");

@@ -21,8 +21,9 @@ const guids = {
 /** Size of the store's own header. */
 const STORE_HEADER_SIZE = 28;
 const VARIABLE_HEADER_SIZE = 60;
-/** Content lasts, is there before and after the boot, and a key's owner changes it. */
+/** Attributes of a variable that stays, that is readable before and after the boot, and that a key's owner may change. */
 const keyAttributes = 0x27;
+/** Attributes of a variable that stays, and that is readable before the boot only. */
 const persistentAttributes = 0x3;
 
 interface Variable {

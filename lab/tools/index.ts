@@ -48,17 +48,17 @@ export async function provideTools<Name extends ToolName = ToolName>({
   fromSource?: readonly Name[];
   onInstalled?: (tools: InstalledTool[]) => void;
 } = {}): Promise<Pick<Tools, Name>> {
-  const wanted = catalogue
+  const definitions = catalogue
     .filter(({ name }) => only === undefined || only.some((wantedName) => wantedName === name))
     .map(({ release, ...tool }) =>
       release && !fromSource.some((builtName) => builtName === tool.name)
         ? { ...tool, release }
         : tool,
     );
-  const installed = await installedTools(wanted.map(({ name }) => name));
+  const installed = await installedTools(definitions.map(({ name }) => name));
   if (installed.length > 0) onInstalled?.(installed);
   const fromPath = Object.fromEntries(installed.map(({ tool, path }) => [tool, path]));
-  const remaining = wanted.filter(({ name }) => fromPath[name] === undefined);
+  const remaining = definitions.filter(({ name }) => fromPath[name] === undefined);
   return { ...fromPath, ...(await provide(remaining, options)) } as Pick<Tools, Name>;
 }
 

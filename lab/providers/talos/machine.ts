@@ -40,8 +40,9 @@ interface RunOutput {
 }
 
 /**
- * Runs the real talosctl. Secrets reach it in files of mode 0600 in a folder of mode 0700 that is gone afterwards, and
- * come back on its standard output; nothing secret is in an argument. It uses only the given talosconfig.
+ * Runs the real talosctl. It reads secrets from files of mode 0600, in a folder of mode 0700 that this function removes
+ * afterwards. It prints secrets on its standard output. No argument contains a secret. It uses only the given
+ * talosconfig.
  */
 export async function runTalosctl(
   { talosctl, tempDir }: Pick<Tools, "talosctl" | "tempDir">,
@@ -149,10 +150,10 @@ export async function repeatUntilDone(
   command: MachineCommand,
 ): Promise<RunOutput> {
   const { signal, inputs } = call;
-  const end = performance.now() + limitOf(tools, call);
+  const deadline = performance.now() + limitOf(tools, call);
   const seconds = limitOf(tools, call) / 1000;
   const attempt = (): Promise<RunOutput | Error> => {
-    const timeout = Math.max(Math.ceil(end - performance.now()), lastAttemptMilliseconds);
+    const timeout = Math.max(Math.ceil(deadline - performance.now()), lastAttemptMilliseconds);
     return onMachine(tools, call, { ...command, timeout }).catch((error: Error) => error);
   };
   const isOver = (result: RunOutput | Error): boolean =>

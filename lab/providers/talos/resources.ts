@@ -320,9 +320,9 @@ function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
 }
 
 /**
- * talos_image_factory_schematic_resource.go. The ID of an update goes nowhere: the engine keeps the one of the
- * creation, and nothing asks for a replacement. So `id` goes stale as with the real provider (pulumi#3729). The real
- * one drops unknown fields before it asks the Factory; here the Factory sees and refuses them.
+ * talos_image_factory_schematic_resource.go. The engine ignores the ID of an update and keeps that of the creation, and
+ * nothing asks for a replacement. So `id` becomes outdated, as with the real provider (pulumi#3729). The real provider
+ * drops unknown fields before it calls the Factory. Here the Factory gets and refuses them.
  */
 const schematic: Resource = {
   make: async (tools, { inputs, preview, signal }) => {

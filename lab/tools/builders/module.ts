@@ -64,14 +64,20 @@ export async function moduleFolder(
  */
 export async function changedModule(
   source: string,
-  { module, edits, without, made, written = {} }: Changes,
+  {
+    module,
+    edits,
+    without: removedFiles,
+    made: generatedFiles,
+    written: replacedFiles = {},
+  }: Changes,
   copy: string,
 ): Promise<string> {
   await copyFolder(source, copy);
-  for (const file of without) await fs.rm(path.join(copy, file));
-  for (const [file, sourceFile] of Object.entries(made))
+  for (const file of removedFiles) await fs.rm(path.join(copy, file));
+  for (const [file, sourceFile] of Object.entries(generatedFiles))
     await fs.copyFile(path.join(copy, sourceFile), path.join(copy, file));
-  for (const [file, content] of Object.entries(written))
+  for (const [file, content] of Object.entries(replacedFiles))
     await fs.writeFile(path.join(copy, file), content);
   for (const { why, file, from, to } of edits) {
     const text = await fs.readFile(path.join(copy, file), "utf8");

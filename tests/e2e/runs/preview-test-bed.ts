@@ -11,7 +11,7 @@ import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
 import { startControlPlane } from "../../../lab/controlplane";
 import { LabEngine, type Progress, type RunResult } from "../../../lab/engine";
 import { startFactory } from "../../../lab/factory";
-import { installLanguageHost, standInHost } from "../../../lab/language-host";
+import { installLanguageHost, installStandInHost } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
 import { CommandProvider } from "../../../lab/providers/command";
 import { serveProvider } from "../../../lab/providers/serve";
@@ -78,7 +78,7 @@ export async function startPreviewTestBed(): Promise<PreviewTestBed> {
     makeCheckout(pathTo("checkout")),
     makeExistingCluster(pathTo("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
     installLanguageHost(pathTo("language-host"), tools.pulumi),
-    standInHost(pathTo("stand-in")),
+    installStandInHost(pathTo("stand-in")),
   ]);
   const providers = {
     command: await serveProvider(new CommandProvider({ directory: checkout })),
