@@ -2,8 +2,8 @@ import type { RightValues } from "../values";
 
 const worker = (address: string) => ({ address, role: "worker", configuration: "adopted" });
 /** A machine with a card. */
-const gpu = { ...worker("10.9.9.9"), gpus: [{ model: "RTX 4090" }] };
-const gpuAt = (address: string) => ({ ...gpu, address });
+const gpuMachine = { ...worker("10.9.9.9"), gpus: [{ model: "RTX 4090" }] };
+const gpuMachineAt = (address: string) => ({ ...gpuMachine, address });
 
 /** Right values of a machine's fields. */
 export const machines: RightValues[] = [
@@ -43,25 +43,25 @@ export const machines: RightValues[] = [
     base: "three-generations",
     field: "machines",
     values: [
-      { a: worker("10.0.0.1"), b: gpu },
-      { gpu },
-      { "gpu-1": gpu },
-      { "gpu-1.example.com": gpu },
-      { "1": gpu },
-      { "0-0": gpu },
-      { constructor: gpu },
-      { tostring: gpu },
-      { hasownproperty: gpu },
-      { valueof: gpu },
-      { ["a".repeat(63)]: gpu },
-      { "node.with.dots": gpu },
-      { "ip-10-0-0-1.ec2.internal": gpu },
-      { prototype: gpu },
-      { a: gpuAt("10.0.0.1"), b: gpuAt("10.0.0.2"), c: gpuAt("fd00::1") },
-      { a: gpuAt("fd00::1"), b: gpuAt("fd00::2") },
-      { a: gpuAt("10.0.0.1"), b: gpuAt("10.0.0.10") },
-      { a: gpuAt("fe80::1%eth0"), b: gpuAt("fe80::1%eth1") },
-      { a: { ...worker("10.0.0.1"), gpus: [] }, b: gpu },
+      { a: worker("10.0.0.1"), b: gpuMachine },
+      { gpu: gpuMachine },
+      { "gpu-1": gpuMachine },
+      { "gpu-1.example.com": gpuMachine },
+      { "1": gpuMachine },
+      { "0-0": gpuMachine },
+      { constructor: gpuMachine },
+      { tostring: gpuMachine },
+      { hasownproperty: gpuMachine },
+      { valueof: gpuMachine },
+      { ["a".repeat(63)]: gpuMachine },
+      { "node.with.dots": gpuMachine },
+      { "ip-10-0-0-1.ec2.internal": gpuMachine },
+      { prototype: gpuMachine },
+      { a: gpuMachineAt("10.0.0.1"), b: gpuMachineAt("10.0.0.2"), c: gpuMachineAt("fd00::1") },
+      { a: gpuMachineAt("fd00::1"), b: gpuMachineAt("fd00::2") },
+      { a: gpuMachineAt("10.0.0.1"), b: gpuMachineAt("10.0.0.10") },
+      { a: gpuMachineAt("fe80::1%eth0"), b: gpuMachineAt("fe80::1%eth1") },
+      { a: { ...worker("10.0.0.1"), gpus: [] }, b: gpuMachine },
       { a: { ...worker("10.9.9.9"), gpus: [{ model: "RTX 4090", count: 8 }] } },
       {
         a: {
@@ -184,7 +184,7 @@ export const machines: RightValues[] = [
     base: "mig",
     field: "machines",
     values: [
-      { dc: { ...worker("10.6.0.1"), gpus: [{ model: "H200" }] }, ws: gpuAt("10.6.0.2") },
+      { dc: { ...worker("10.6.0.1"), gpus: [{ model: "H200" }] }, ws: gpuMachineAt("10.6.0.2") },
       {
         dc: { ...worker("10.9.9.9"), gpus: [{ model: "H200", count: 8 }] },
         cp: { address: "10.6.0.3", role: "controlplane", configuration: "adopted", gpus: [] },

@@ -1,7 +1,7 @@
 import type { WrongValues } from "../values";
 
 /** A text that no person writes. */
-const endless = "a".repeat(100_000);
+const longText = "a".repeat(100_000);
 
 /** Wrong values of the cluster's fields. */
 export const cluster: WrongValues[] = [
@@ -187,6 +187,6 @@ export const cluster: WrongValues[] = [
     base: "rtx5070ti",
     field: "talosVersion",
     check: "shape",
-    values: [undefined, endless],
+    values: [undefined, longText],
   },
 ];

@@ -1,11 +1,11 @@
 import type { WrongValues } from "../values";
 
 /** A text that no person writes. */
-const endless = "a".repeat(100_000);
+const longText = "a".repeat(100_000);
 const worker = (address: string) => ({ address, role: "worker", configuration: "adopted" });
 /** A machine with a card. */
-const gpu = { ...worker("10.9.9.9"), gpus: [{ model: "RTX 4090" }] };
-const gpuAt = (address: string) => ({ ...gpu, address });
+const gpuMachine = { ...worker("10.9.9.9"), gpus: [{ model: "RTX 4090" }] };
+const gpuMachineAt = (address: string) => ({ ...gpuMachine, address });
 
 /** Wrong values of a machine's fields. */
 export const machines: WrongValues[] = [
@@ -99,14 +99,14 @@ export const machines: WrongValues[] = [
     field: "machines",
     check: "machine-address",
     values: [
-      { a: gpuAt("10.0.0.1"), b: gpuAt("10.0.0.1") },
-      { a: gpuAt("fd00::1"), b: gpuAt("fd00:0:0:0:0:0:0:1") },
-      { a: gpuAt("FD00::A"), b: gpuAt("fd00::a") },
-      { a: gpuAt("fd00:0001::"), b: gpuAt("fd00:1::") },
-      { a: gpuAt("::ffff:10.0.0.1"), b: gpuAt("10.0.0.1") },
-      { a: gpuAt("Gpu.lan"), b: gpuAt("gpu.lan") },
-      { a: gpuAt("gpu.lan."), b: gpuAt("gpu.lan") },
-      { a: gpuAt("2001:db8::1"), b: gpuAt("2001:0db8:0000::0001") },
+      { a: gpuMachineAt("10.0.0.1"), b: gpuMachineAt("10.0.0.1") },
+      { a: gpuMachineAt("fd00::1"), b: gpuMachineAt("fd00:0:0:0:0:0:0:1") },
+      { a: gpuMachineAt("FD00::A"), b: gpuMachineAt("fd00::a") },
+      { a: gpuMachineAt("fd00:0001::"), b: gpuMachineAt("fd00:1::") },
+      { a: gpuMachineAt("::ffff:10.0.0.1"), b: gpuMachineAt("10.0.0.1") },
+      { a: gpuMachineAt("Gpu.lan"), b: gpuMachineAt("gpu.lan") },
+      { a: gpuMachineAt("gpu.lan."), b: gpuMachineAt("gpu.lan") },
+      { a: gpuMachineAt("2001:db8::1"), b: gpuMachineAt("2001:0db8:0000::0001") },
     ],
   },
   {
@@ -114,20 +114,20 @@ export const machines: WrongValues[] = [
     field: "machines",
     check: "machine-name",
     values: [
-      { GPU: gpu },
-      { gpu_1: gpu },
-      { "gpu 1": gpu },
-      { "-gpu": gpu },
-      { "gpu-": gpu },
-      { "gpu..1": gpu },
-      { ".gpu": gpu },
-      { "gpu/1": gpu },
-      { gpü: gpu },
-      { ["a".repeat(64)]: gpu },
-      { "$(id)": gpu },
-      { "gpu:1": gpu },
-      { "a\nb": gpu },
-      { "": gpu },
+      { GPU: gpuMachine },
+      { gpu_1: gpuMachine },
+      { "gpu 1": gpuMachine },
+      { "-gpu": gpuMachine },
+      { "gpu-": gpuMachine },
+      { "gpu..1": gpuMachine },
+      { ".gpu": gpuMachine },
+      { "gpu/1": gpuMachine },
+      { gpü: gpuMachine },
+      { ["a".repeat(64)]: gpuMachine },
+      { "$(id)": gpuMachine },
+      { "gpu:1": gpuMachine },
+      { "a\nb": gpuMachine },
+      { "": gpuMachine },
     ],
   },
   {
@@ -143,9 +143,9 @@ export const machines: WrongValues[] = [
       { a: null },
       { a: [] },
       { a: "10.0.0.1" },
-      [gpu],
-      { a: { ...gpu, adress: "x" } },
-      { a: { ...gpu, constructor: 1 } },
+      [gpuMachine],
+      { a: { ...gpuMachine, adress: "x" } },
+      { a: { ...gpuMachine, constructor: 1 } },
     ],
   },
   {
@@ -452,7 +452,7 @@ export const machines: WrongValues[] = [
     base: "velaryon",
     field: "machines.velaryon.address",
     check: "shape",
-    values: [undefined, endless.repeat(11)],
+    values: [undefined, longText.repeat(11)],
   },
   {
     base: "velaryon",
@@ -470,13 +470,13 @@ export const machines: WrongValues[] = [
     base: "velaryon",
     field: "machines.velaryon.extensions",
     check: "shape",
-    values: [[endless]],
+    values: [[longText]],
   },
   {
     base: "velaryon",
     field: "machines.velaryon.extensions",
     check: "extension-name",
-    values: [[endless.slice(0, 4000)]],
+    values: [[longText.slice(0, 4000)]],
   },
   {
     base: "three-generations",
@@ -488,6 +488,6 @@ export const machines: WrongValues[] = [
     base: "three-generations",
     field: "machines",
     check: "shape",
-    values: [{ [endless]: { address: "10.9.9.9" } }],
+    values: [{ [longText]: { address: "10.9.9.9" } }],
   },
 ];

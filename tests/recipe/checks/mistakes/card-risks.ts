@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const cardRisksMistakes: Mistakes = {
   "card-described": [
     {
-      name: "A card of no table",
+      name: "A card that is in no table",
       base: "one-card",
       change: yaml`
         machines: { gpu: { gpus: [{ model: RTX 6090, architecture: Blackwell, memory: 48Gi }] } }
@@ -41,7 +41,7 @@ export const cardRisksMistakes: Mistakes = {
       ],
     },
     {
-      name: "Cards of one name with different memory, one size unknown",
+      name: "Cards of one model with different memory, one of them without its memory",
       base: "one-card",
       change: yaml`
         machines: { gpu: { gpus: [{ model: RTX 4060 Ti }, { model: RTX 4060 Ti, memory: 8Gi }] } }
@@ -77,7 +77,7 @@ export const cardRisksMistakes: Mistakes = {
   ],
   "card-memory": [
     {
-      name: "A claim that fits the larger card of a name",
+      name: "A claim that only the larger card of a model meets",
       base: "dra",
       change: yaml`
         machines: { small: { gpus: [{ model: RTX 4060 Ti }] } }

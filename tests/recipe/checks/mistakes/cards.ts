@@ -189,7 +189,7 @@ export const cardsMistakes: Mistakes = {
   ],
   "gpu-memory": [
     {
-      name: "Memory that a card of this name does not have",
+      name: "Memory that no card of this model has",
       base: "rtx5070ti",
       change: yaml`
         machines:

@@ -174,7 +174,7 @@ export const containerdMistakes: Mistakes = {
       ],
     },
     {
-      name: "A plugin the name that this plugin had in containerd 1",
+      name: "A plugin under the name that it had in containerd 1",
       base: "frank",
       change: yaml`
         machines:

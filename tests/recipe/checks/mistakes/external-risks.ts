@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const externalRisksMistakes: Mistakes = {
   "external-release": [
     {
-      name: "An external release of a known kind only",
+      name: "An external release with no known field but its kind",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: null
@@ -88,7 +88,7 @@ export const externalRisksMistakes: Mistakes = {
   ],
   "char-device-links": [
     {
-      name: "An external operator whose validator makes links",
+      name: "An external operator whose validator creates links",
       base: "one-card",
       change: yaml`
         gpuOperator: null

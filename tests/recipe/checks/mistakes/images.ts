@@ -424,7 +424,7 @@ export const imagesMistakes: Mistakes = {
   ],
   "tpm-key": [
     {
-      name: "A volume with a key in the TPM on a machine with an unsigned installer of the user's",
+      name: "A volume with a key in the TPM on a machine with an unsigned custom installer",
       base: "one-card",
       change: yaml`
         talosVersion: v1.12.6

@@ -69,7 +69,7 @@ export const machineRisksMistakes: Mistakes = {
   ],
   "nvswitch-unknown": [
     {
-      name: "A fabric manager next to half a board",
+      name: "A fabric manager on a machine with only half of an HGX board",
       base: "one-card",
       change: yaml`
         machines:
@@ -91,7 +91,7 @@ export const machineRisksMistakes: Mistakes = {
   ],
   "own-image": [
     {
-      name: "An installer image of one's own",
+      name: "A custom installer image",
       base: "one-card",
       change: yaml`
         machines: { gpu: { installerImage: registry.example.com/talos/installer:v1.13.9-nvidia } }
@@ -108,7 +108,7 @@ export const machineRisksMistakes: Mistakes = {
       ],
     },
     {
-      name: "An installer image of one's own, whose machine needs kernel arguments",
+      name: "A custom installer image of a machine that needs kernel arguments",
       base: "one-card",
       change: yaml`
         machines:
@@ -135,7 +135,7 @@ export const machineRisksMistakes: Mistakes = {
       ],
     },
     {
-      name: "An installer image of a machine without a card",
+      name: "A custom installer image of a machine without a card",
       base: "one-card",
       change: yaml`
         machines:

@@ -30,7 +30,7 @@ export const migMistakes: Mistakes = {
   ],
   "mig-profiles": [
     {
-      name: "A card of unknown MIG profiles",
+      name: "A card whose MIG profiles are unknown",
       base: "one-card",
       change: yaml`
         machines:
@@ -51,7 +51,7 @@ export const migMistakes: Mistakes = {
   ],
   "mig-reset": [
     {
-      name: "A card whose MIG mode changes by a reset",
+      name: "A card that needs a reset to change its MIG mode",
       base: "mig",
       change: yaml`
         machines: { dc-1: { gpus: [{ model: A30 }], powerLimit: null } }

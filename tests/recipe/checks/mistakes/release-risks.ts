@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const releaseRisksMistakes: Mistakes = {
   "chart-release": [
     {
-      name: "A plugin between two of the tables",
+      name: "A plugin release between two releases of the tables",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin: { version: 0.18.0 }
@@ -24,7 +24,7 @@ export const releaseRisksMistakes: Mistakes = {
   ],
   "chart-value": [
     {
-      name: "A value of a release that is newer than the tables",
+      name: "A value in a release that is newer than the tables",
       base: "one-card",
       change: yaml`
         gpuOperator: { version: v99.9.0, values: { cardDoctor: { enabled: true } } }
@@ -99,7 +99,7 @@ export const releaseRisksMistakes: Mistakes = {
   ],
   "own-discovery": [
     {
-      name: "A Node Feature Discovery of the cluster's own",
+      name: "A Node Feature Discovery outside of the stack",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: { values: { nfd: { enabled: false } } }

@@ -118,7 +118,7 @@ export const serversMistakes: Mistakes = {
   ],
   "claim-metrics": [
     {
-      name: "Metrics of cards that are claimed",
+      name: "Metrics of cards that pods claim",
       base: "dra",
       change: yaml`
         monitoring: {}

@@ -310,7 +310,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "Two pods of two cards, and one machine with room for one of them",
+      name: "Two pods that request two cards each, and one machine with room for one pod",
       base: "three-generations",
       change: yaml`
         machines:

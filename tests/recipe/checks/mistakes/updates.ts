@@ -40,7 +40,7 @@ export const updatesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A release that is in the tables by inference",
+      name: "A release that the tables infer",
       base: "one-card",
       change: yaml`
         talosVersion: v1.13.10

@@ -336,7 +336,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "No device plugin",
+      name: "An operator without its device plugin",
       base: "modern",
       change: yaml`
         gpuOperator:
@@ -351,7 +351,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An operator with nothing to do",
+      name: "An operator without a ClusterPolicy",
       base: "modern",
       change: yaml`
         gpuOperator:
