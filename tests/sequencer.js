@@ -1,4 +1,4 @@
-// The files that take longest begin first, so that none of them is what the others wait for in the end.
+// The files that take longest begin first. A long file that begins late would run alone at the end.
 const Sequencer = require("@jest/test-sequencer").default;
 
 /** Labs before units: first the files with many steps in one lab, then the files with many labs, the longest first. */
@@ -17,7 +17,7 @@ const longest = [
   "/tests/sdk/",
 ];
 
-/** Position of a file among those that begin first. */
+/** Position of a file among those that begin first; other files come after all of them. */
 const rank = ({ path }) => {
   const index = longest.findIndex((part) => path.includes(part));
   return index < 0 ? longest.length : index;

@@ -1,4 +1,4 @@
-// What jest runs of a TypeScript file: its types are taken away, and nothing is checked (`tsc` does).
+// Jest's transform of a TypeScript file. It removes the types without checking them, which `tsc` does.
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { transformSync, version } = require("esbuild");
@@ -8,7 +8,7 @@ const process = (text, fileName) => {
     loader: "ts",
     format: "cjs",
     target: "es2022",
-    // Jest runs each file in a context of its own, in which a native import() is not possible.
+    // Jest runs each file in its own context, in which a native import() is not possible.
     supported: { "dynamic-import": false },
     sourcefile: fileName,
     sourcemap: "external",
@@ -16,13 +16,13 @@ const process = (text, fileName) => {
   return { code, map };
 };
 
-const self = readFileSync(__filename);
+const ownSource = readFileSync(__filename);
 
-/** Without it, Jest would go on with what an older version of this file made. */
+/** Without this key, Jest would use cached results of an older version of this file. */
 const getCacheKey = (text, fileName) =>
   createHash("sha256")
     .update(JSON.stringify([version, fileName, text]))
-    .update(self)
+    .update(ownSource)
     .digest("hex");
 
 module.exports = { process, getCacheKey };

@@ -143,18 +143,22 @@ describe("the doctor exits with status 2", () => {
   });
 });
 
+const omniStack = path.join(__dirname, "../../stacks/Pulumi.frank.yaml");
+
 test.each([
-  ["no stack", ["gpu-1"], /--stack: is missing/],
+  ["without a stack", ["gpu-1"], /--stack: is missing/],
   [
-    "a machine that the stack does not have",
-    ["gpu-9"],
+    "of a machine that the stack does not have",
+    ["gpu-9", "--stack", omniStack],
     /gpu-9: is not a machine of the stack; name one of/,
   ],
-  ["a machine that Omni manages", ["gpu-1"], /gpu-1: Omni manages this machine/],
-])("reboot is refused for %s", async (name, args, expected) => {
-  const stackOptions =
-    name === "no stack" ? [] : ["--stack", path.join(__dirname, "../../stacks/Pulumi.frank.yaml")];
-  const { status, stderr } = await runCommand(cli, ["reboot", ...args, ...stackOptions]);
+  [
+    "of a machine that Omni manages",
+    ["gpu-1", "--stack", omniStack],
+    /gpu-1: Omni manages this machine/,
+  ],
+])("a reboot %s is refused", async (_, args, expected) => {
+  const { status, stderr } = await runCommand(cli, ["reboot", ...args]);
   expect(status).toBe(2);
   expect(stderr).toMatch(expected);
 });

@@ -57,7 +57,9 @@ test.each(cases)("%s ends %s even while work blocks the event loop", async (sign
     expect(stderr).toContain("busy");
     const exit = once(command, "exit");
     command.kill(signal);
-    expect(await exit).toEqual([null, signal]);
+    const [exitCode, exitSignal] = (await exit) as [number | null, NodeJS.Signals | null];
+    expect(exitCode).toBeNull();
+    expect(exitSignal).toBe(signal);
   } finally {
     command.kill("SIGKILL");
   }

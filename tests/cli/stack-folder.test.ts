@@ -80,19 +80,22 @@ test("a stack without a file is reported with the searched paths, the existing s
 describe("the stack selected in Pulumi", () => {
   const pulumi = path.join(home, "pulumi");
   const environment = { PULUMI_HOME: pulumi };
-  /** Pulumi names this file by the SHA-1 of the project file's path. */
-  const select = (name: string, settings: object): string => {
-    const subfolder = project(name, "Pulumi.yaml", "name: gpus\n");
-    const hash = createHash("sha1")
-      .update(path.join(home, name, "Pulumi.yaml"))
-      .digest("hex");
-    fs.mkdirSync(path.join(pulumi, "workspaces"), { recursive: true });
+  /** Writes Pulumi's settings for the project in a folder. The file's name has the SHA-1 of the project file's path. */
+  const writeSettings = (folder: string, settings: object): void => {
+    const hash = createHash("sha1").update(path.join(folder, "Pulumi.yaml")).digest("hex");
+    const workspaces = path.join(pulumi, "workspaces");
+    fs.mkdirSync(workspaces, { recursive: true });
     fs.writeFileSync(
-      path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`),
+      path.join(workspaces, `gpus-${hash}-workspace.json`),
       JSON.stringify(settings),
     );
+  };
+
+  /** Makes a project with these settings, and changes to a folder below it. */
+  const enterProject = (name: string, settings: object): void => {
+    const subfolder = project(name, "Pulumi.yaml", "name: gpus\n");
+    writeSettings(path.join(home, name), settings);
     process.chdir(subfolder);
-    return subfolder;
   };
 
   test.each([
@@ -106,20 +109,16 @@ describe("the stack selected in Pulumi", () => {
     ["for the backend of the login", { stacks: { a: "x", c: "dev" } }, {}],
     ["from PULUMI_STACK", { stack: "x" }, { PULUMI_STACK: "me/gpus/dev" }],
   ])("is read %s", (_, settings, variables) => {
-    select("selected", settings);
+    enterProject("selected", settings);
     fs.writeFileSync(path.join(pulumi, "credentials.json"), JSON.stringify({ current: "c" }));
     expect(selectedStack({ ...environment, ...variables })?.name).toBe("dev");
   });
 
   test("is found by the shell's path of the folder, like in Pulumi", () => {
-    select("target", {});
-    fs.symlinkSync(path.join(home, "target"), path.join(home, "linked"));
+    enterProject("target", {});
     const linked = path.join(home, "linked");
-    const hash = createHash("sha1").update(path.join(linked, "Pulumi.yaml")).digest("hex");
-    fs.writeFileSync(
-      path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`),
-      '{"stack":"dev"}',
-    );
+    fs.symlinkSync(path.join(home, "target"), linked);
+    writeSettings(linked, { stack: "dev" });
     process.chdir(linked);
     expect(selectedStack(environment)).toBeUndefined();
     expect(selectedStack({ ...environment, PWD: linked })?.name).toBe("dev");
@@ -127,7 +126,7 @@ describe("the stack selected in Pulumi", () => {
   });
 
   test("is the default of a verb, which otherwise requires --stack", async () => {
-    select("planned", { stack: "dev" });
+    enterProject("planned", { stack: "dev" });
     const stackText = fs.readFileSync(path.join(stacksDir, "Pulumi.velaryon.yaml"));
     fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), stackText);
     const run = (PULUMI_HOME: string) => runVerb("plan", plan, [], { PULUMI_HOME });
@@ -138,7 +137,7 @@ describe("the stack selected in Pulumi", () => {
   });
 
   test("is unknown if its file is no JSON, or if Pulumi has no home", () => {
-    select("broken-settings", {});
+    enterProject("broken-settings", {});
     for (const file of fs.readdirSync(path.join(pulumi, "workspaces")))
       fs.writeFileSync(path.join(pulumi, "workspaces", file), "{");
     expect(selectedStack(environment)).toBeUndefined();

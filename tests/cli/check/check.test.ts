@@ -77,7 +77,7 @@ test("with --gpu, check reports a driver that does not support the card", async 
   await expect(runCheck(folder, "--gpu=any")).rejects.toThrow("--gpu: any is not a known card");
 });
 
-test("a warning about a machine names its file, and the exit status is 0", async () => {
+test("a warning about a machine's card has its file in each format, and the exit status is 0", async () => {
   const text =
     "machine:\n  type: worker\n  kernel: { modules: [{ name: nvidia }, { name: vfio_pci, parameters: ['ids=10de:2204'] }] }\n";
   const folder = folderWith({ "gpu.yaml": text });
@@ -206,24 +206,40 @@ test("unreadable files are reported only if they contain the word nvidia or are 
   const folder = folderWith({
     "a.yaml": "nvidia: [\n",
     "b.yaml": "other: [\n",
-    "long.yaml": long("nvidia"),
-    "longer.yaml": long("others"),
+    "long-nvidia.yaml": long("nvidia"),
+    "long-other.yaml": long("others"),
   });
-  for (const [name, order] of Object.entries({ "le.yaml": "utf16le", "be.yaml": "utf16be" })) {
-    const bytes = Buffer.from("\ufeffmachine: {sysctl: {}}\n", "utf16le");
-    fs.writeFileSync(path.join(folder, name), order === "utf16be" ? bytes.swap16() : bytes);
-  }
-  const { status, remark, result } = await runCheck(folder, path.join(folder, "none.yaml"));
-  expect(status).toBe(1);
-  expect(result).toMatch(
-    /^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/,
-  );
-  expect(remark).toMatch(/long\.yaml: is not checked: it has more than a million characters/);
-  expect(remark).not.toContain("longer.yaml");
-  expect((await runCheck(path.join(folder, "a.yaml"))).status).toBe(2);
+  const { remark } = await runCheck(folder, path.join(folder, "none.yaml"));
   expect(remark).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
   expect(remark).toMatch(/a\.yaml: is not checked: it is not YAML/);
   expect(remark).not.toContain("b.yaml");
+  expect(remark).toMatch(
+    /long-nvidia\.yaml: is not checked: it has more than a million characters/,
+  );
+  expect(remark).not.toContain("long-other.yaml");
+});
+
+test("the exit status is 1 if a file has findings and another cannot be read, and 2 if the only file cannot be read", async () => {
+  const folder = folderWith({
+    "faulty.yaml": "machine: {sysctl: {}}\n",
+    "broken.yaml": "nvidia: [\n",
+  });
+  expect((await runCheck(folder)).status).toBe(1);
+  expect((await runCheck(path.join(folder, "broken.yaml"))).status).toBe(2);
+});
+
+test("files in UTF-16 of either byte order are checked", async () => {
+  const folder = folderWith({});
+  const littleEndian = Buffer.from("\ufeffmachine: {sysctl: {}}\n", "utf16le");
+  fs.writeFileSync(path.join(folder, "le.yaml"), littleEndian);
+  fs.writeFileSync(path.join(folder, "be.yaml"), Buffer.from(littleEndian).swap16());
+  expect((await runCheck(folder)).result).toMatch(
+    /^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/,
+  );
+});
+
+test("an unknown Talos release and an unknown format are refused", async () => {
+  const folder = folderWith({});
   await expect(runCheck(folder, "--talos=v1.3.1")).rejects.toThrow(
     /^--talos: the package has no data about v1\.3\.1,/,
   );

@@ -33,7 +33,7 @@ const filesWithTooManyEntries: Record<string, string> = {
 };
 
 test.each(Object.entries(filesWithTooManyEntries))(
-  "a file with too many %s is refused before they are compared",
+  "a file with too many %s is refused, with the limit on entries",
   async (name, text) => {
     const { status, remark } = await runVerb("check", check, [writeFile(`${name}.yaml`, text)]);
     expect({ status, remark }).toEqual({
@@ -61,7 +61,7 @@ test("each of 600 findings in one file has its line", async () => {
     expect(line).toBe(4 + Number(/unheard-of-(\d+)/.exec(problem)![1]));
 });
 
-test("a duplicate key is reported with its line and column", () => {
+test("a duplicate key of a mapping is reported with its line and column, and equal keys elsewhere are not", () => {
   const messages = (text: string): string[] =>
     talosDocuments(text).flatMap(({ errors }) => errors.map(({ message }) => message));
   expect(messages("machine:\n  env: {}\n  env: {}\n")).toEqual([
@@ -211,12 +211,12 @@ const fullMachine = (index: number): string => `  - hostname: gpu-${index}
             vm.nr_hugepages: "${index}"
 `;
 
-test("a talconfig of a thousand machines is within the bounds", () => {
+test("a talconfig of a thousand machines exceeds no limit", () => {
   const text = `clusterName: large\nnodes:\n${repeatLine(1_000, fullMachine)}`;
   expect(talosDocuments(text).flatMap(({ errors }) => errors)).toEqual([]);
 });
 
-test("a talconfig with more machines than the limit on entries of other files is checked, and import looks at its nodes", async () => {
+test("check and import read a talconfig whose machines together have more entries than the limit for other files", async () => {
   const nodes = repeatLine(
     1_100,
     (index) =>
@@ -244,7 +244,7 @@ test.each([
   ).toContain(`it has more than ${limit} entries`),
 );
 
-test("the limit on all files together holds, and the unread files are named", async () => {
+test("after 500,000 YAML tokens in all files together, check reads no further file and names those", async () => {
   const text = `[${"a, ".repeat(9_000)}]`;
   for (let index = 0; index < 60; index++)
     writeFile(`tokens/${String(index).padStart(2, "0")}.yaml`, `# ${index}\na: ${text}\n`);
@@ -270,7 +270,7 @@ test("the limit on all files together holds, and the unread files are named", as
   ]);
 });
 
-test("the limit on entries in all files together holds, and the unchecked files are named", async () => {
+test("after 40,000 entries in all files together, check checks no further file and names those", async () => {
   for (let index = 0; index < 7; index++)
     writeFile(
       `entries/${index}.yaml`,

@@ -134,14 +134,11 @@ describe("a machine's configuration", () => {
       taints: { gpu: ":NoSchedule" },
     },
   };
-  const args = [
-    "--gpu",
-    "gpu-1=RTX 3060",
-    "--talos",
-    "v1.12.6",
-    "--schematic",
-    writeFile(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
-  ];
+  const schematicFile = writeFile(
+    `customization: {}\n---\n${stringify(schematic)}`,
+    "schematic.yaml",
+  );
+  const args = ["--gpu=gpu-1=RTX 3060", "--talos=v1.12.6", `--schematic=${schematicFile}`];
 
   test("is read as talosctl prints it, with stored and running configuration", async () => {
     const resource = (id: string) =>
@@ -173,8 +170,7 @@ describe("a machine's configuration", () => {
     const { remarks, config } = await runImport(
       writeFile(stringify({ machine }), "node0.yaml"),
       "--gpu=node0=RTX 3060",
-      args[4]!,
-      args[5]!,
+      `--schematic=${schematicFile}`,
     );
     expect(config["talos-gpu:talosVersion"]).toBe("v1.12.6");
     expect(remarks.map((text) => text.split("; ")[0])).toEqual([

@@ -30,7 +30,9 @@ export interface CauseCase {
 export const withoutStack = null;
 
 /** The plans of a case's stacks. */
-export const plansOf = ({ stacks = [withoutStack] }: CauseCase): (Plan | undefined)[] =>
+export const plansOf = ({
+  stacks = [withoutStack],
+}: Pick<CauseCase, "stacks">): (Plan | undefined)[] =>
   stacks.map((stack) => (stack === withoutStack ? undefined : planCluster(validStack(stack))));
 
 /**
