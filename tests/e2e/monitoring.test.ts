@@ -2,26 +2,29 @@ import * as path from "node:path";
 import { Cluster } from "../../lab/kubernetes/cluster";
 import { waitUntilNothingIsLeft, runLab, startLab } from "./support/labs";
 
-const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
-const manifest = (name: string): string[] => [
+const stackArgs = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
+const manifestArgs = (name: string): string[] => [
   "--manifest",
   path.join(__dirname, `manifests/${name}.yaml`),
 ];
-const definition = [...manifest("prometheus-operator-crds"), ...manifest("runtime-class")];
+const allManifestArgs = [
+  ...manifestArgs("prometheus-operator-crds"),
+  ...manifestArgs("runtime-class"),
+];
 const namespace = "nvidia-device-plugin";
 
 test.concurrent(
   "with the Prometheus Operator's CRDs and an external RuntimeClass, the stack creates a working ServiceMonitor, alerts and the dashboard",
   async () => {
-    const lab = startLab([...stack, ...definition, "--keep"]);
+    const lab = startLab([...stackArgs, ...allManifestArgs, "--keep"]);
     const folder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
     expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia .* is external, and stays unchanged/);
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
     const cluster = Cluster.of(kubeconfig);
-    const get = (path: string): Promise<any> => cluster.readPath(path);
+    const readFromApi = (path: string): Promise<any> => cluster.readPath(path);
 
-    const { items } = await get(
+    const { items } = await readFromApi(
       `/apis/monitoring.coreos.com/v1/namespaces/${namespace}/servicemonitors`,
     );
     expect(items).toHaveLength(1);
@@ -34,9 +37,9 @@ test.concurrent(
       ([key, value]) => `${key}=${value}`,
     );
     const query = `labelSelector=${encodeURIComponent(selector.join(","))}`;
-    const services = (await get(`/api/v1/namespaces/${namespace}/services?${query}`)).items;
+    const services = (await readFromApi(`/api/v1/namespaces/${namespace}/services?${query}`)).items;
     expect(services.map((service: any) => service.metadata.name)).toEqual(["nvidia-dcgm-exporter"]);
-    const slices = await get(
+    const slices = await readFromApi(
       `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=kubernetes.io/service-name%3Dnvidia-dcgm-exporter`,
     );
     const [slice] = slices.items;
@@ -47,13 +50,13 @@ test.concurrent(
     expect(slice.endpoints[0].conditions.ready).toBe(true);
 
     const rules = (
-      await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/prometheusrules`)
+      await readFromApi(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/prometheusrules`)
     ).items;
     expect(rules.map(({ spec: { groups } }: any) => groups[0].rules.at(-1).labels.node)).toEqual([
       "gpu-1",
     ]);
 
-    const dashboards = await get(`/api/v1/configmaps?labelSelector=grafana_dashboard`);
+    const dashboards = await readFromApi(`/api/v1/configmaps?labelSelector=grafana_dashboard`);
     expect(JSON.parse(dashboards.items[0].data["nvidia-gpu.json"]).panels.length).toBeGreaterThan(
       0,
     );
@@ -66,7 +69,7 @@ test.concurrent(
 test.concurrent(
   "without the Prometheus Operator's CRDs the stack is refused at once, and the error names the missing kinds",
   async () => {
-    const { status, report } = await runLab(stack);
+    const { status, report } = await runLab(stackArgs);
     expect(status).toBe(1);
     const symptoms = report.failures.map(({ symptom }) => symptom).join("\n");
     expect(symptoms).toContain("servicemonitor-needs-prometheus-operator");

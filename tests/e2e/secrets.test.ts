@@ -95,10 +95,10 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
 
     for (const [place, text] of Object.entries(places)) {
       expect(text.length).toBeGreaterThan(500);
-      const found = [...searchTexts, ...secretEnds].filter(
+      const visibleSecrets = [...searchTexts, ...secretEnds].filter(
         (searchText) => searchText.trim().length >= 12 && text.includes(searchText),
       );
-      expect({ place, found }).toEqual({ place, found: [] });
+      expect({ place, visibleSecrets }).toEqual({ place, visibleSecrets: [] });
     }
     for (const program of ["pulumi", "talosctl", "helm", "node"])
       expect(places["arguments"]).toMatch(new RegExp(`^${program} `, "m"));

@@ -49,23 +49,29 @@ test.concurrent.each(Object.entries(expectedResults))(
     expect(report.failures).toEqual([]);
     expect(report.stack).toBe(stack);
     expect(report.updates.every(({ result }) => result === "succeeded")).toBe(true);
-    const [first, second, edited, unchangedUpdate] = report.updates;
+    const [firstUpdate, secondUpdate, updateAfterEdit, unchangedUpdate] = report.updates;
     const unchanged = { update: 0, replace: 0, delete: 0 };
     // A preview announces every change of the update, and calls no machine.
     expect(report.previews).toMatchObject(
-      [first!, ...(edited === undefined ? [] : [edited])].map(({ changes }) => ({
-        result: "succeeded",
-        changes,
-        machineRequests: 0,
-      })),
+      [firstUpdate!, ...(updateAfterEdit === undefined ? [] : [updateAfterEdit])].map(
+        ({ changes }) => ({
+          result: "succeeded",
+          changes,
+          machineRequests: 0,
+        }),
+      ),
     );
     for (const [machine, announcement] of Object.entries(hostAnnouncements ?? {}))
       expect(report.previews[0]!.foretold[machine]).toMatch(new RegExp(announcement));
-    expect(first!.changes).toMatchObject({ ...unchanged, same: 0 });
-    expect(second!.changes).toEqual({ ...unchanged, create: 0, same: first!.changes.create });
-    expect(second!.machineRequests).toBe(0);
+    expect(firstUpdate!.changes).toMatchObject({ ...unchanged, same: 0 });
+    expect(secondUpdate!.changes).toEqual({
+      ...unchanged,
+      create: 0,
+      same: firstUpdate!.changes.create,
+    });
+    expect(secondUpdate!.machineRequests).toBe(0);
     if (workloadEdit !== undefined) {
-      expect(edited!.machineRequests).toBe(0);
+      expect(updateAfterEdit!.machineRequests).toBe(0);
       expect(unchangedUpdate).toMatchObject({
         machineRequests: 0,
         changes: { ...unchanged, create: 0 },

@@ -115,15 +115,17 @@ test.each([
       return result;
     };
     expect(await runTimed(`npm install ${tarball}`)).toMatchObject({ status: 0 });
-    const imported = await runTimed(`npx talos-gpu import ${talconfig} ${cardOption} --stack mine`);
-    expect(imported).toMatchObject({
+    const importResult = await runTimed(
+      `npx talos-gpu import ${talconfig} ${cardOption} --stack mine`,
+    );
+    expect(importResult).toMatchObject({
       status: 0,
       output: expect.stringContaining(
         `\nWrote Pulumi.mine.yaml. Next, see its effect: npx talos-gpu plan --stack mine${nextCommands}\n`,
       ) as unknown,
     });
-    const planned = await runTimed("npx talos-gpu plan --stack mine");
-    expect(planned).toMatchObject({
+    const planResult = await runTimed("npx talos-gpu plan --stack mine");
+    expect(planResult).toMatchObject({
       status: 0,
       output: expect.stringContaining("## Plan of mine") as unknown,
     });
@@ -184,12 +186,12 @@ describe("the template", () => {
         "Pulumi.dev.yaml has no machines yet: npx talos-gpu discover",
       ) as unknown,
     });
-    const imported = await run(
+    const importResult = await run(
       folder,
       `npx talos-gpu import ${talconfig} ${cardOption}`,
       stackEnvironment,
     );
-    expect(imported).toMatchObject({
+    expect(importResult).toMatchObject({
       status: 0,
       output: expect.stringContaining("npx talos-gpu plan; then pulumi preview") as unknown,
     });

@@ -82,7 +82,7 @@ test("the packed package contains every file that it needs, and no file of anoth
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(packagePath(), path.join(entry.parentPath, entry.name)));
   const { main, types, bin } = manifest;
-  const needed = [
+  const neededFiles = [
     main,
     types,
     ...Object.values(bin),
@@ -93,7 +93,7 @@ test("the packed package contains every file that it needs, and no file of anoth
     "bin/cluster-objects.js",
   ];
   expect(files).toEqual(
-    expect.arrayContaining([...needed, "PulumiPlugin.yaml", "LICENSE", "README.md"]),
+    expect.arrayContaining([...neededFiles, "PulumiPlugin.yaml", "LICENSE", "README.md"]),
   );
   const allowedFiles =
     /^(?:bin\/.+\.(?:js|d\.ts|json)|cli\.js|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
@@ -181,7 +181,7 @@ test("the package's command runs without any dependency", () => {
 
 test("the package's command imports a stack that names the packed schema, and plans it", () => {
   const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
-  const imported = run(
+  const importResult = run(
     packagePath("bin/cli.js"),
     "import-talhelper",
     talconfig,
@@ -190,7 +190,7 @@ test("the package's command imports a stack that names the packed schema, and pl
     "--out",
     "Pulumi.mine.yaml",
   );
-  expect(imported.status).toBe(0);
+  expect(importResult.status).toBe(0);
   const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(
     fs.readFileSync(consumerPath("Pulumi.mine.yaml"), "utf8"),
   )!;
@@ -235,9 +235,9 @@ test("a user's program compiles with the packed package, and previews the whole 
   };
   fs.writeFileSync(consumerPath("tsconfig.json"), JSON.stringify(tsconfig));
   expect(run(modulePath("typescript/bin/tsc"), "-p", ".")).toEqual({ status: 0, output: "" });
-  const previewed = run("bin/index.js");
-  expect(previewed.status).toBe(0);
-  expect(JSON.parse(previewed.output.trim().split("\n").at(-1)!)).toEqual(
+  const previewResult = run("bin/index.js");
+  expect(previewResult.status).toBe(0);
+  expect(JSON.parse(previewResult.output.trim().split("\n").at(-1)!)).toEqual(
     expect.arrayContaining([
       "talos-gpu:index:GpuCluster",
       "talos-gpu:index:GpuMachine",

@@ -50,11 +50,11 @@ test("the release has every file, and SHA256SUMS is right for each", () => {
       "schema.json",
     ]),
   );
-  const sums = fs.readFileSync(releasePath("SHA256SUMS"), "utf8").trimEnd().split("\n");
-  expect(sums.map((line) => line.split("  ")[1]).sort()).toEqual(
+  const checksumLines = fs.readFileSync(releasePath("SHA256SUMS"), "utf8").trimEnd().split("\n");
+  expect(checksumLines.map((line) => line.split("  ")[1]).sort()).toEqual(
     files.filter((file) => file !== "SHA256SUMS").sort(),
   );
-  for (const line of sums) {
+  for (const line of checksumLines) {
     const [sum, file] = line.split("  ");
     expect(
       createHash("sha256")

@@ -32,9 +32,9 @@ export function dependencyUrns(
   ignored: RegisteredResource[] = [],
 ): Set<string> {
   const byUrn = new Map(run.resources.map((node) => [node.urn, node]));
-  const removed = new Set(ignored.map((each) => each.urn));
+  const removed = new Set(ignored.map(({ urn }) => urn));
   const reached = new Set<string>();
-  const neighbours = (each: RegisteredResource): string[] => [...each.dependencies, each.parent];
+  const neighbours = (node: RegisteredResource): string[] => [...node.dependencies, node.parent];
   const pending = neighbours(resource);
   while (pending.length > 0) {
     const urn = pending.pop()!;

@@ -50,13 +50,13 @@ export async function waitUntilEnded(pids: readonly number[]): Promise<void> {
 
 /** The child processes of a process, and their descendants. */
 export function descendants(root: number): RunningProcess[] {
-  const all = processes();
+  const allProcesses = processes();
   const tree = new Set([root]);
   for (let size = 0; size !== tree.size;) {
     size = tree.size;
-    for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid);
+    for (const { pid, parent } of allProcesses) if (tree.has(parent)) tree.add(pid);
   }
-  return all.filter(({ pid }) => pid !== root && tree.has(pid));
+  return allProcesses.filter(({ pid }) => pid !== root && tree.has(pid));
 }
 
 /** Content of a file, e.g. of /proc; empty if there is no such file, such as after the end of its process. */

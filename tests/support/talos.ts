@@ -6,7 +6,7 @@ import { machineSecretsOf, talosClientOf } from "../../components/credentials/te
  * them. They give access to nothing.
  */
 
-const pair = "{crt: Y2VydA==, key: bG9uZy1zZWNyZXQ=}";
+const certificateAndKey = "{crt: Y2VydA==, key: bG9uZy1zZWNyZXQ=}";
 
 export const machineSecrets = `cluster:
     id: aWQ=
@@ -17,11 +17,11 @@ secrets:
 trustdinfo:
     token: 7f96mj.ns0jpllwd6ye0qv1
 certs:
-    etcd: ${pair}
-    k8s: ${pair}
-    k8saggregator: ${pair}
+    etcd: ${certificateAndKey}
+    k8s: ${certificateAndKey}
+    k8saggregator: ${certificateAndKey}
     k8sserviceaccount: {key: bG9uZy1zZWNyZXQ=}
-    os: ${pair}
+    os: ${certificateAndKey}
 `;
 
 export const talosconfig = `context: lab

@@ -5,12 +5,12 @@
  * @param values values of one line
  */
 export function yaml(text: TemplateStringsArray, ...values: string[]): string {
-  const [first = "", ...others] = text.raw.map((part) => part.replace(/\\([`$])/g, "$1"));
-  const lines = others
-    .reduce((whole, part, index) => `${whole}${values[index]}${part}`, first)
+  const [first = "", ...otherParts] = text.raw.map((part) => part.replace(/\\([`$])/g, "$1"));
+  const lines = otherParts
+    .reduce((textSoFar, part, index) => `${textSoFar}${values[index]}${part}`, first)
     .replace(/^\n|\n *$/g, "")
     .split("\n");
   const indents = lines.filter((line) => line !== "").map((line) => line.search(/[^ ]|$/));
-  const shared = Math.min(...indents);
-  return lines.map((line) => `${line.slice(shared)}\n`).join("");
+  const sharedIndent = Math.min(...indents);
+  return lines.map((line) => `${line.slice(sharedIndent)}\n`).join("");
 }

@@ -46,7 +46,7 @@ describe("up.yml", () => {
     ["an update without approval that failed after", false, "velaryon", "2026-02-02"],
   ])(
     "%s the last success makes approval necessary: %s",
-    (_what, reboots, environment, created_at) => {
+    (_case, reboots, environment, created_at) => {
       // The commit of the failed update is no longer in the branch, so no plan shows what it did to a machine.
       const failedDeployment = { id: 2, sha: "f".repeat(40), created_at };
       const successfulDeployment = {

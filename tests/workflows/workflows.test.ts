@@ -21,7 +21,7 @@ const stepsOf = (file: string) =>
   Object.values(readWorkflow(file).jobs).flatMap((job) => job.steps ?? []);
 
 /** An action by a commit's hash, which cannot change to other code, or an action of this repository. */
-const pinned = /^(?:[\w.-]+\/[\w./-]+@[0-9a-f]{40}|\.\/actions\/[\w-]+)$/;
+const pinnedAction = /^(?:[\w.-]+\/[\w./-]+@[0-9a-f]{40}|\.\/actions\/[\w-]+)$/;
 
 /** Fails unless each line with an action of another owner has its release in a comment; Dependabot renews both. */
 function expectReleaseComments(text: string): void {
@@ -33,7 +33,7 @@ function expectReleaseComments(text: string): void {
 function expectSafe(steps: Step[]): void {
   for (const { run, uses } of steps) {
     if (run !== undefined) expect(run).not.toContain("${{");
-    if (uses !== undefined) expect(uses).toMatch(pinned);
+    if (uses !== undefined) expect(uses).toMatch(pinnedAction);
   }
 }
 
@@ -102,8 +102,8 @@ describe.each(actions)("the action %s", (name) => {
   });
 
   test("declares exactly the inputs that it uses", () => {
-    const used = [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, input]) => input);
-    expect([...new Set(used)].sort()).toEqual(Object.keys(action.inputs).sort());
+    const usedInputs = [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, input]) => input);
+    expect([...new Set(usedInputs)].sort()).toEqual(Object.keys(action.inputs).sort());
   });
 });
 
@@ -112,11 +112,11 @@ test("all workflows and actions use the same release of each action", () => {
     ...files.map((file) => path.join(workflowsFolder, file)),
     ...actions.map((name) => path.join(repository, "actions", name, "action.yml")),
   ].map((file) => fs.readFileSync(file, "utf8"));
-  const used = texts.flatMap((text) => [
+  const usages = texts.flatMap((text) => [
     ...text.matchAll(/uses: ([\w/.-]+)(@[0-9a-f]{40} # \S+)/g),
   ]);
   const releases = new Map<string, Set<string>>();
-  for (const [, action, release] of used)
+  for (const [, action, release] of usages)
     releases.set(action!, (releases.get(action!) ?? new Set()).add(release!));
   for (const [action, releasesOfAction] of releases)
     expect([action, ...releasesOfAction]).toHaveLength(2);
@@ -148,14 +148,14 @@ test("this file tests every action in the folder actions", () => {
 
 describe("a pull request's code", () => {
   /** Workflows that have a token while they read another author's change. */
-  const privileged = files.filter((file) =>
+  const privilegedWorkflows = files.filter((file) =>
     ["pull_request_target", "workflow_run"].some((event) => event in readWorkflow(file).on),
   );
 
   test("is read by a workflow with a token only in plan.yml and preview.yml", () =>
-    expect(privileged).toEqual(["plan.yml", "preview.yml"]));
+    expect(privilegedWorkflows).toEqual(["plan.yml", "preview.yml"]));
 
-  test.each(privileged)("never runs in %s", (file) => {
+  test.each(privilegedWorkflows)("never runs in %s", (file) => {
     const text = fs.readFileSync(path.join(workflowsFolder, file), "utf8");
     const checkouts = stepsOf(file).filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts).not.toEqual([]);

@@ -18,8 +18,10 @@ test("of 12 workers, the one in upgrade.first is upgraded alone, and the others 
   expect(upgrades[0]!.machine).toBe(firstMachine);
   for (const { begin } of upgrades.slice(1)) expect(begin).toBeGreaterThan(upgrades[0]!.end);
   for (const { begin } of upgrades) {
-    const atTheSameTime = upgrades.filter((other) => other.begin <= begin && begin < other.end);
-    expect(atTheSameTime.length).toBeLessThanOrEqual(3);
+    const concurrentUpgrades = upgrades.filter(
+      (other) => other.begin <= begin && begin < other.end,
+    );
+    expect(concurrentUpgrades.length).toBeLessThanOrEqual(3);
   }
   expect(Object.values(reboots)).toEqual(Array(workerCount).fill(1));
 });

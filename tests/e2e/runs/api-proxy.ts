@@ -81,10 +81,10 @@ export async function startApiProxy(target: number): Promise<ApiProxy> {
   await listen(0);
   const { port } = listener.address() as net.AddressInfo;
   const refuseForAWhile = async (): Promise<void> => {
-    const closed = new Promise((resolve) => listener.close(resolve));
+    const listenerClosed = new Promise((resolve) => listener.close(resolve));
     faultCounts.refuse++;
     for (const socket of openSockets) socket.destroy();
-    await closed;
+    await listenerClosed;
     await new Promise((resolve) => setTimeout(resolve, DOWNTIME_MS));
     await listen(port);
   };

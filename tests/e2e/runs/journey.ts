@@ -88,8 +88,8 @@ async function run(session: Session, inputJson: string): Promise<JourneyRun> {
   const git = "git -c user.name=lab -c user.email=lab@example.net";
   const createRepository = `git init -q -b main . && git add Pulumi.yaml stacks package.json && ${git} commit -qm "main"
     git clone -q --bare . ${origin} && git remote add origin ${origin} && git fetch -q origin`;
-  const created = await runInShell(createRepository);
-  if (created.status !== 0) throw new Error(created.stderr);
+  const result = await runInShell(createRepository);
+  if (result.status !== 0) throw new Error(result.stderr);
 
   const commands: CommandResult[] = [];
   for (const step of input.steps) {

@@ -218,8 +218,8 @@ function changesIn({ changes, diagnostics, result }: RunResult): string[] {
     : [];
 }
 
-/** @param only Pattern of the names of the edits to run. Default: all. */
-runAsProgram(async (session, name, only = ""): Promise<EditsRun> => {
+/** @param editPattern Pattern of the names of the edits to run. Default: all. */
+runAsProgram(async (session, name, editPattern = ""): Promise<EditsRun> => {
   const editedStack = editedStacks[name]!;
   const testBed = await startStackTestBed(
     session,
@@ -235,8 +235,8 @@ runAsProgram(async (session, name, only = ""): Promise<EditsRun> => {
     await runner.update("at first", { mayBeUncertain: true });
     machines = await gatherMachines(lab.machines, lab.kubernetes);
     for (const edit of editedStack.edits)
-      if (new RegExp(only).test(edit.name)) await runner.applyAndUndo(edit);
-    if (editedStack.withHandDeletions && new RegExp(only).test("by hand"))
+      if (new RegExp(editPattern).test(edit.name)) await runner.applyAndUndo(edit);
+    if (editedStack.withHandDeletions && new RegExp(editPattern).test("by hand"))
       await runner.deleteByHand();
   } catch (error) {
     console.error(error); // the steps contain the stack's error, and the doctor shows the cluster's state

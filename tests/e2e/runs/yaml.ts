@@ -38,8 +38,8 @@ async function run(session: Session): Promise<YamlRun> {
     fs.readFileSync(path.join(repository, example, "Pulumi.yaml"), "utf8"),
   ) as YamlProgram;
   const {
-    talosconfig: _t,
-    kubeconfig: _k,
+    talosconfig: _talosconfig,
+    kubeconfig: _kubeconfig,
     ...clusterProperties
   } = yamlProgram.resources.cluster.properties;
   const spec = clusterProperties as unknown as ClusterSpec;
