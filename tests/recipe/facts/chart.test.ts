@@ -46,6 +46,7 @@ test.each([
 );
 
 describe("a chart release that is older or newer than the tables", () => {
+  /** The findings on values, and the paths that no table can check. */
   const judgeByTables = (name: ChartName, version: string, values: Record<string, unknown>) => {
     const { findings: wrong, open } = judgeValues(name, version, values);
     return { wrong: wrong.map(({ path, kind }) => `${path}: ${kind}`), open };

@@ -132,13 +132,10 @@ describe("a card that a stack describes", () => {
   test.each(cards.filter(({ family, model }) => family !== "spark" && model !== "TITAN V"))(
     "$model is of the family and device class that its name tells",
     (card) => {
-      const {
-        described: isDescribed,
-        family,
-        pciDevice,
-      } = describedCard(card.model, card.architecture)!;
-      expect(isDescribed).toBe(true);
-      expect({ family, pciDevice }).toEqual({ family: card.family, pciDevice: card.pciDevice });
+      const similarCard = describedCard(card.model, card.architecture)!;
+      expect(similarCard.described).toBe(true);
+      expect(similarCard.family).toBe(card.family);
+      expect(similarCard.pciDevice).toBe(card.pciDevice);
     },
   );
 

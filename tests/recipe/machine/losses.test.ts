@@ -98,6 +98,7 @@ describe("a machine that is taken over", () => {
   });
 
   test("may lose all parts under drop, but not Secure Boot", () => {
+    // An extension may be named without siderolabs/.
     const drop = {
       extensions: ["iscsi-tools", ...sixExtensions.slice(0, 2), ...sixExtensions.slice(3)],
       kernelArgs: ["intel_iommu=on", "iommu=pt"],

@@ -56,17 +56,17 @@ test("with maxParallel p, N workers take ceil(N/p) steps of at most p, none with
       fc.integer({ min: 0, max: 5 }),
       fc.integer({ min: 0, max: 40 }),
       fc.integer({ min: 1, max: 9 }),
-      (controlPlanes, workers, window) => {
-        const windows = upgradeWindows(machinesInOrder(controlPlanes, workers), {
-          maxParallel: window,
-        });
+      (controlPlanes, workers, maxParallel) => {
+        const windows = upgradeWindows(machinesInOrder(controlPlanes, workers), { maxParallel });
         expect(Object.keys(windows)).toHaveLength(controlPlanes + workers);
         const steps = stepsByMachine(windows);
-        expect(Math.max(0, ...steps.values())).toBe(controlPlanes + Math.ceil(workers / window));
+        expect(Math.max(0, ...steps.values())).toBe(
+          controlPlanes + Math.ceil(workers / maxParallel),
+        );
         for (const step of new Set(steps.values())) {
           const names = Object.keys(windows).filter((name) => steps.get(name) === step);
           const hasControlPlane = names.some((name) => name.startsWith("c"));
-          expect(names.length).toBeLessThanOrEqual(hasControlPlane ? 1 : window);
+          expect(names.length).toBeLessThanOrEqual(hasControlPlane ? 1 : maxParallel);
         }
       },
     ),
