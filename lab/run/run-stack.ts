@@ -117,7 +117,7 @@ const previewPhase: Phase<RunningLab> = {
   run: (lab, say) => runPreview(lab, say),
 };
 
-/** Plays the owner: edits the file, runs the preview, then updates. */
+/** Edits the stack file as its owner does, and runs the preview. The updates follow. */
 const editPhase = (stack: StackConfiguration): Phase<RunningLab> => ({
   title: "the stack file is edited, its preview",
   run: async (lab, say) => {
@@ -129,7 +129,7 @@ const editPhase = (stack: StackConfiguration): Phase<RunningLab> => ({
   },
 });
 
-/** Plays the owner who has read the diagnosis: puts the missing fixes in place, on the same cluster. */
+/** Puts the missing fixes in place on the same cluster, as the owner does after reading the diagnosis. */
 const repairPhase: Phase<RunningLab> = {
   title: "the left-out fixes are put in place, the preview",
   run: async (lab, say) => {
