@@ -235,7 +235,8 @@ test.each([
   ["without provideClusterInfo gets no data of the cluster", false],
 ])("a credential plugin %s", async (_, provideClusterInfo) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-exec-info-"));
-  const [plugin, caFile] = [path.join(folder, "plugin"), path.join(folder, "ca.crt")];
+  const plugin = path.join(folder, "plugin");
+  const caFile = path.join(folder, "ca.crt");
   fs.writeFileSync(caFile, "PEM");
   const script = `printenv KUBERNETES_EXEC_INFO > "$0.info"; echo '{"status":{"token":"t"}}'`;
   fs.writeFileSync(plugin, `#!/bin/sh\n${script}\n`, { mode: 0o755 });

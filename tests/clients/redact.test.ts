@@ -8,7 +8,7 @@ test.each(secretLines)("redact hides the secret in an example of: %s", (_, line,
   expect(redactedLine).toContain("[redacted]");
 });
 
-test("this file has at least 80 lines with secrets and 100 ordinary lines", () => {
+test("the examples have at least 80 lines with secrets and 100 ordinary lines", () => {
   expect(secretLines.length).toBeGreaterThanOrEqual(80);
   expect(ordinaryLines.length).toBeGreaterThanOrEqual(100);
 });

@@ -68,10 +68,8 @@ describe("order", () => {
 
   test("a group of pods waits for LeaderWorkerSet's release, which waits for its namespace but not for the gate", async () => {
     const run = await registerCluster(clusterArgs("large"));
-    const [release, group] = [
-      findResource(run, resourceTypes.release, "-lws-release"),
-      findResource(run, resourceTypes.group),
-    ];
+    const release = findResource(run, resourceTypes.release, "-lws-release");
+    const group = findResource(run, resourceTypes.group);
     expect(release.inputs).toMatchObject({
       name: "lws",
       namespace: "lws-system",
@@ -299,10 +297,8 @@ describe("order", () => {
       findResource(run, resourceTypes.program, `${name}-upgrade`);
     const smokeTestOf = (name: string): RegisteredResource =>
       findResource(run, resourceTypes.job, namedByPulumi("lab", "gpu-smoke-test", name));
-    const [release, firstGate] = [
-      findResource(run, resourceTypes.release),
-      findResource(run, resourceTypes.program, "lab-first-gate"),
-    ];
+    const release = findResource(run, resourceTypes.release);
+    const firstGate = findResource(run, resourceTypes.program, "lab-first-gate");
     const chain = [
       upgradeOf("cp1"),
       upgradeOf("w3"),

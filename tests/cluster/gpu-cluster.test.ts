@@ -64,7 +64,7 @@ describe("resources", () => {
         isSecret(value) ? "secret" : value,
       );
       for (const secret of ["kubeconfig-content", "c2VjcmV0", "a2V5", "Y3J0"])
-        expect([name, text]).toEqual([name, expect.not.stringContaining(secret)]);
+        expect({ name, text }).toEqual({ name, text: expect.not.stringContaining(secret) });
     }
   });
 });
@@ -153,7 +153,7 @@ describe("a cluster that the stack bootstraps", () => {
     changes: Record<string, unknown> = {},
   ): Promise<RegisteredResource[]> => {
     const { machines } = clusterArgs("modern");
-    const { control, ...others } = machines as Record<string, object>;
+    const { control, ...otherMachines } = machines as Record<string, object>;
     const controlPlaneMachines = Object.fromEntries(
       controlPlanes.map((name, index) => [name, { ...control, address: `192.0.2.${30 + index}` }]),
     );
@@ -165,7 +165,7 @@ describe("a cluster that the stack bootstraps", () => {
     const run = await registerCluster(
       clusterArgs("modern", {
         ...noCredentials,
-        machines: { ...others, ...controlPlaneMachines },
+        machines: { ...otherMachines, ...controlPlaneMachines },
         ...changes,
       }),
     );

@@ -51,7 +51,7 @@ test.each([
   ["only the newer key", 0, []],
 ] as const)("a bundle with %s needs %d patches with the AES-CBC key", (_, count, replacements) => {
   const text = replacements.reduce(
-    (before, [from, to]) => before.replace(from, to),
+    (bundle, [oldText, newText]) => bundle.replace(oldText, newText),
     machineSecrets,
   );
   const patches = encryptionPatchesOf(machineSecretsOf(text));

@@ -42,7 +42,7 @@ function program(
   const file = path.join(folder, "node_modules/@pulumi/pulumi/cmd/run/index.js");
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const requireCalls = files
-    .map((part) => `require(${JSON.stringify(path.join(components, "bin", part))});`)
+    .map((name) => `require(${JSON.stringify(path.join(components, "bin", name))});`)
     .join(" ");
   const script = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)}; ${prelude}
     ${requireCalls} setInterval(() => {}); console.log("runs");`;

@@ -376,10 +376,8 @@ describe("the check for another LeaderWorkerSet in the cluster", () => {
 });
 
 test("two owner marks belong to the same stack if the stack's name and state ID are equal", () => {
-  const [firstMark, secondMark] = [
-    ownerText("shop/prod", "a", "6f1c"),
-    ownerText("shop/prod", "b", "6f1c"),
-  ];
+  const firstMark = ownerText("shop/prod", "a", "6f1c");
+  const secondMark = ownerText("shop/prod", "b", "6f1c");
   expect(sameStack(firstMark, secondMark)).toBe(true);
   expect(sameStack(firstMark, ownerText("shop/prod", "a", "77"))).toBe(false);
   expect(sameStack(firstMark, ownerText("shop/test", "a", "6f1c"))).toBe(false);

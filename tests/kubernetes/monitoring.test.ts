@@ -69,10 +69,10 @@ test.each([
   });
   const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
   const { env } = findResource(run, daemonSet).inputs.spec.template.spec.containers[0];
-  const told = (env as { name: string; value?: string }[]).filter(
+  const resourceNames = (env as { name: string; value?: string }[]).filter(
     ({ name }) => name === "NVIDIA_RESOURCE_NAMES",
   );
-  expect(told.map(({ value }) => value)).toEqual(names);
+  expect(resourceNames.map(({ value }) => value)).toEqual(names);
 });
 
 test.each(["aarhus-h100", "rtx5070ti"])(
@@ -97,7 +97,9 @@ test.each(["aarhus-h100", "rtx5070ti"])(
     );
     if (pod === undefined) return;
     const { env, volumeMounts } = pod.containers[0];
-    const { value } = env.find((one: { name: string }) => one.name === "DCGM_EXPORTER_COLLECTORS");
+    const { value } = env.find(
+      (variable: { name: string }) => variable.name === "DCGM_EXPORTER_COLLECTORS",
+    );
     expect(value).toBe(`${volumeMounts[1].mountPath}/dcgm-metrics.csv`);
   },
 );

@@ -150,8 +150,10 @@ test("the DaemonSet of a power limit has a read-only root and no capability but 
 });
 
 test("the DaemonSet of a power limit refuses a limit outside the card's range, and names the range", async () => {
-  const output = await runScript(450, async (folder, said) => {
-    await said("card 0 takes 100.00 to 400.00 W, not 450 W: change powerLimit of this machine");
+  const output = await runScript(450, async (folder, waitForOutput) => {
+    await waitForOutput(
+      "card 0 takes 100.00 to 400.00 W, not 450 W: change powerLimit of this machine",
+    );
     expect(fs.existsSync(path.join(folder, "calls"))).toBe(false);
     expect(fs.existsSync(path.join(folder, "limited"))).toBe(false);
   });

@@ -47,10 +47,8 @@ test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
   );
-  const [gate, job] = [
-    findResource(run, "command:local:Command", "-gate"),
-    findResource(run, "kubernetes:batch/v1:Job"),
-  ];
+  const gate = findResource(run, "command:local:Command", "-gate");
+  const job = findResource(run, "kubernetes:batch/v1:Job");
   expect(gate.inputs.addPreviousOutputInEnv).toBe(false); // the previous output, at least one line per machine, would not fit
   expect(JSON.parse(gate.inputs.stdin as string)).toEqual({
     namespace: job.inputs.metadata.namespace,
@@ -129,7 +127,8 @@ test.each<[string, Record<string, unknown>]>([
   ],
   ["time slicing", { sharing: { timeSlicing: { replicas: 2 } } }],
 ])("%s changes the smoke test's Job", async (_what, changes) => {
-  const [jobBefore, jobAfter] = [await smokeTest(), await smokeTest(changes)];
+  const jobBefore = await smokeTest();
+  const jobAfter = await smokeTest(changes);
   expect(jobAfter.spec.template).not.toEqual(jobBefore.spec.template); // a Job's template cannot be changed
 });
 
@@ -174,10 +173,8 @@ test.each([
 ])(
   "machines whose names differ only in %s get different Jobs, and other machines' Jobs keep their names",
   async (_, firstName, secondName) => {
-    const [jobsTogether, jobsAlone] = [
-      await jobsOf(firstName, secondName, "gpu-9"),
-      await jobsOf(firstName, "gpu-9"),
-    ];
+    const jobsTogether = await jobsOf(firstName, secondName, "gpu-9");
+    const jobsAlone = await jobsOf(firstName, "gpu-9");
     expect(new Set(Object.values(jobsTogether)).size).toBe(3);
     for (const name of Object.values(jobsTogether))
       expect(`${name}-12345678`).toMatch(/^[a-z0-9][-a-z0-9]{0,61}[a-z0-9]$/);
@@ -275,10 +272,8 @@ describe("the smoke test with MIG", () => {
   });
 
   test("is a different Job for a different profile", async () => {
-    const [before, after] = [
-      await smokeTestWithMig("single", "1g.12gb"),
-      await smokeTestWithMig("single", "2g.24gb"),
-    ];
+    const before = await smokeTestWithMig("single", "1g.12gb");
+    const after = await smokeTestWithMig("single", "2g.24gb");
     expect(after.spec.template).not.toEqual(before.spec.template);
   });
 });

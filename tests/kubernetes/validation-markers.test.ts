@@ -46,19 +46,17 @@ test("the markers' pods run only on the stack's machines, although the operator 
 });
 
 test("changed content of the markers replaces their pods", async () => {
-  const hashOf = async (without: FixId[], additionalContent = ""): Promise<string> => {
-    const plan = leaveOut(without, planCluster(validStack("mig")));
+  const hashOf = async (leftOutFixes: FixId[], additionalContent = ""): Promise<string> => {
+    const plan = leaveOut(leftOutFixes, planCluster(validStack("mig")));
     plan.kubernetes.markers[0]!.content += additionalContent;
     const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
     const { metadata } = findResource(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec
       .template;
     return metadata.annotations["talos-gpu/content"];
   };
-  const [firstHash, hashWithoutFix, hashOfOtherContent] = [
-    await hashOf([]),
-    await hashOf(["bpfJitHarden"]),
-    await hashOf([], "MORE=1\n"),
-  ];
+  const firstHash = await hashOf([]);
+  const hashWithoutFix = await hashOf(["bpfJitHarden"]);
+  const hashOfOtherContent = await hashOf([], "MORE=1\n");
   expect(firstHash).toMatch(/^[0-9a-f]{12}$/);
   expect(hashWithoutFix).toBe(firstHash);
   expect(hashOfOtherContent).not.toBe(firstHash);

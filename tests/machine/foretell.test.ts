@@ -8,7 +8,8 @@ const state = (talosVersion: string, kubernetesVersion = "v1.35.0", settings: ob
     "k8s-worker4"
   ]!;
 const olderContract = { machineDefaults: { versionContract: "v1.11" } };
-const [olderState, newerState] = [state("v1.12.6"), state("v1.12.7")];
+const olderState = state("v1.12.6");
+const newerState = state("v1.12.7");
 const ownedState = (contract: string) => ({
   ...olderState,
   configuration: "owned",

@@ -37,27 +37,27 @@ const size = fc.integer({ min: 1, max: 60_000 });
  * Fields of `machine` that a patch may set. `side` prevents two patches of a run from adding the same item to a
  * list.
  */
-const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
+const machine = (prefix: string): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     {
       sysctls: dictionary(fc.oneof(word, size)),
       nodeLabels: dictionary(word),
-      certSANs: distinctItems(word.map((name) => `${side}-${name}`)),
+      certSANs: distinctItems(word.map((name) => `${prefix}-${name}`)),
       kernel: fc.record({
         modules: distinctItems(
-          word.map((name) => ({ name: `${side}_${name}`, parameters: ["a=b"] })),
+          word.map((name) => ({ name: `${prefix}_${name}`, parameters: ["a=b"] })),
         ),
       }),
       files: distinctItems(word).map((names) =>
         names.map((name) => ({
-          path: `/var/${side}/${name}`,
+          path: `/var/${prefix}/${name}`,
           op: "create",
           permissions: 0o600,
           content: name,
         })),
       ),
       time: fc.record({
-        servers: distinctItems(word.map((name) => `${side}.${name}`)),
+        servers: distinctItems(word.map((name) => `${prefix}.${name}`)),
         bootTimeout: fc.constant("2m0s"),
       }),
       kubelet: fc.record({
@@ -67,18 +67,18 @@ const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
       }),
       network: fc.record({
         nameservers: distinctItems(
-          address.map((host) => (side === "a" ? host : host.replace("10.9", "10.7"))),
+          address.map((host) => (prefix === "a" ? host : host.replace("10.9", "10.7"))),
         ),
         interfaces: distinctItems(word).map((names) =>
           names.map((name) => ({
             interface: name,
             mtu: 9000,
-            vlans: [{ vlanId: side === "a" ? 7 : 8, dhcp: true }],
+            vlans: [{ vlanId: prefix === "a" ? 7 : 8, dhcp: true }],
           })),
         ),
       }),
       registries: fc.record({
-        mirrors: dictionary(fc.constant({ endpoints: [`https://${side}.example.org`] })),
+        mirrors: dictionary(fc.constant({ endpoints: [`https://${prefix}.example.org`] })),
       }),
     },
     { requiredKeys: [] },
@@ -96,26 +96,26 @@ const cluster = fc.record(
   { requiredKeys: [] },
 );
 
-const documents = (side: string): fc.Arbitrary<object[]> =>
+const documents = (prefix: string): fc.Arbitrary<object[]> =>
   fc.uniqueArray(
     fc.oneof(
       word.map((name) => ({
         apiVersion: "v1alpha1",
         kind: "KmsgLogConfig",
         name,
-        url: `udp://${side}.example.org:514`,
+        url: `udp://${prefix}.example.org:514`,
       })),
       word.map((name) => ({
         apiVersion: "v1alpha1",
         kind: "ExtensionServiceConfig",
         name,
-        configFiles: [{ content: side, mountPath: "/etc/x" }],
+        configFiles: [{ content: prefix, mountPath: "/etc/x" }],
       })),
       distinctItems(word).map((images) => ({
         apiVersion: "v1alpha1",
         kind: "ImageVerificationConfig",
         rules: images.map((image) =>
-          side === "a" ? { image, skip: true } : { image, deny: true },
+          prefix === "a" ? { image, skip: true } : { image, deny: true },
         ),
       })),
       distinctItems(size).map((ports) => ({
@@ -133,9 +133,9 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
   );
 
 /** A patch in both styles of YAML: in blocks, or on one line. */
-const patch = (side: string): fc.Arbitrary<string> =>
+const patch = (prefix: string): fc.Arbitrary<string> =>
   fc
-    .tuple(machine(side), cluster, documents(side), fc.boolean())
+    .tuple(machine(prefix), cluster, documents(prefix), fc.boolean())
     .map(([machinePart, clusterPart, documentParts, inFlow]) =>
       [{ machine: machinePart, cluster: clusterPart }, ...documentParts]
         .map((document) => (inFlow ? `${JSON.stringify(document)}\n` : stringify(document)))
@@ -183,8 +183,8 @@ describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) =
     };
     const emptyPatch = "machine: {}\n"; // an empty patch: talosctl then writes the merged file in its own order
     const baseText = await patchWithTalosctl(baseFile, [emptyPatch]);
-    const property = fc.asyncProperty(patch("a"), patch("b"), async (first, second) => {
-      const patches = [first, second];
+    const property = fc.asyncProperty(patch("a"), patch("b"), async (firstPatch, secondPatch) => {
+      const patches = [firstPatch, secondPatch];
       const { configuration, added, conflicts } = mergeConfiguration(baseConfiguration, patches);
       expect(conflicts).toEqual([]);
       const file = path.join(tools.folder, "merged.yaml");
@@ -210,6 +210,6 @@ describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) =
 function withoutOrder(text: string): string[] {
   return text
     .split(/^---$/m)
-    .map((part) => part.trim())
+    .map((document) => document.trim())
     .sort();
 }

@@ -8,11 +8,11 @@ import { provideTools } from "../../lab/tools";
  * run.
  */
 export function withTalosctl(): { talosctl: string; folder: string } {
-  const its = { talosctl: "", folder: "" };
+  const tools = { talosctl: "", folder: "" };
   beforeAll(async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-talosctl-"));
-    Object.assign(its, { folder }, await provideTools({ only: ["talosctl"] }));
+    Object.assign(tools, { folder }, await provideTools({ only: ["talosctl"] }));
   });
-  afterAll(() => fs.rmSync(its.folder, { recursive: true, force: true }));
-  return its;
+  afterAll(() => fs.rmSync(tools.folder, { recursive: true, force: true }));
+  return tools;
 }

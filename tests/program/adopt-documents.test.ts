@@ -16,8 +16,8 @@ function setupAdopt(configuration = configurationText({ type: "worker" })) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
   machine.active = machine.persistent = configuration;
-  const bench: AdoptBench = { machine, clock, report: () => {}, isAwaited: () => true };
-  return { machine, bench };
+  const workbench: AdoptBench = { machine, clock, report: () => {}, isAwaited: () => true };
+  return { machine, workbench };
 }
 
 describe("adopt", () => {
@@ -27,8 +27,8 @@ describe("adopt", () => {
     patch: string,
     configuration = `${configurationText({ type: "worker" })}${documents}`,
   ) => {
-    const { machine, bench } = setupAdopt(configuration);
-    return { machine, adoption: adopt({ ...task, patches: [patch] }, undefined, bench) };
+    const { machine, workbench } = setupAdopt(configuration);
+    return { machine, adoption: adopt({ ...task, patches: [patch] }, undefined, workbench) };
   };
 
   test("refuses a field whose document the machine has, and names both and the form that works", async () => {
@@ -91,19 +91,19 @@ describe("adopt", () => {
     const document = (value: string): string =>
       `---\n${stringify({ apiVersion: "v1alpha1", kind: "SysctlConfig", params: { "vm.swappiness": value, a: "b" } })}`;
     const configuration = configurationText({ type: "worker" }) + document("2");
-    const { machine, bench } = setupAdopt(configuration);
+    const { machine, workbench } = setupAdopt(configuration);
     const sysctlTask = {
       ...task,
       patches: [configurationText({ sysctls: { "vm.swappiness": "1" } })],
     };
-    const adoptResult = await adopt(sysctlTask, undefined, bench);
+    const adoptResult = await adopt(sysctlTask, undefined, workbench);
     expect(machine.persistent).toBe(configurationText({ type: "worker" }) + document("1"));
-    await release(sysctlTask, adoptResult, bench);
+    await release(sysctlTask, adoptResult, workbench);
     expect(machine.persistent).toBe(configuration);
   });
 
   test("reports Talos' words if only Talos finds the fault", async () => {
-    const { machine, bench } = setupAdopt();
+    const { machine, workbench } = setupAdopt();
     machine.stage = () =>
       Promise.reject(
         new CallError(
@@ -111,7 +111,7 @@ describe("adopt", () => {
           "talosctl apply-config failed (exit 1): code = InvalidArgument desc = * unknown conflict",
         ),
       );
-    const message = await errorMessageOf(adopt(task, undefined, bench));
+    const message = await errorMessageOf(adopt(task, undefined, workbench));
     expect(message).toMatch(
       /^machines\.gpu-1\.patches: Talos refuses the machine's configuration .* unknown conflict; nothing was changed; /,
     );

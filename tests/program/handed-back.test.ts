@@ -28,17 +28,17 @@ const task = {
   patches: [configurationText({ files, certSANs, sysctls: { one: "1" } })],
 };
 
-function setup() {
+function setupAdopt() {
   const machine = new FakeMachine(new FakeClock());
   const configuration = configurationText({ type: "worker" });
   machine.active = machine.persistent = configuration;
-  const bench: AdoptBench = {
+  const workbench: AdoptBench = {
     machine,
     clock: machine.clock,
     report: () => {},
     isAwaited: () => true,
   };
-  return { machine, bench, configuration };
+  return { machine, workbench, configuration };
 }
 
 /** The answer in the form in which the next run gets it. */
@@ -46,18 +46,18 @@ const asHandedOver = (answer: AdoptResult): AdoptResult =>
   JSON.parse(JSON.stringify(answer)) as AdoptResult;
 
 test("the answer to patches of 160 KB fits into the next run's environment", async () => {
-  const { machine, bench } = setup();
+  const { machine, workbench } = setupAdopt();
   expect(task.patches[0]!.length).toBeGreaterThan(160_000);
-  const firstResult = await adopt(task, undefined, bench);
+  const firstResult = await adopt(task, undefined, workbench);
   startProgramWithOutput(JSON.stringify(firstResult), "");
-  const secondResult = await adopt(task, asHandedOver(firstResult), bench);
+  const secondResult = await adopt(task, asHandedOver(firstResult), workbench);
   expect(secondResult).toEqual({ ...firstResult, changed: false });
   expect(machine.calls).toEqual(["stage"]);
 });
 
 test("settings from patches of 160 KB are changed by the next patches, and removed by the release", async () => {
-  const { machine, bench, configuration } = setup();
-  const firstResult = await adopt(task, undefined, bench);
+  const { machine, workbench, configuration } = setupAdopt();
+  const firstResult = await adopt(task, undefined, workbench);
   const [firstFile, ...otherFiles] = files;
   const changedTask = {
     ...task,
@@ -65,7 +65,7 @@ test("settings from patches of 160 KB are changed by the next patches, and remov
       configurationText({ files: [{ ...firstFile, content: "other" }, ...otherFiles.slice(1)] }),
     ],
   };
-  const secondResult = await adopt(changedTask, asHandedOver(firstResult), bench);
+  const secondResult = await adopt(changedTask, asHandedOver(firstResult), workbench);
   const { machine: machineSection } = parse(machine.persistent) as {
     machine: { files: { content: string }[] };
   };
@@ -74,12 +74,12 @@ test("settings from patches of 160 KB are changed by the next patches, and remov
     ...otherFiles.slice(1).map(({ content }) => content),
   ]);
   expect(machineSection).not.toHaveProperty("certSANs");
-  await release(changedTask, asHandedOver(secondResult), bench);
+  await release(changedTask, asHandedOver(secondResult), workbench);
   expect(parse(machine.persistent)).toEqual(parse(configuration));
 });
 
 test("an answer in the longer form of an earlier release of the package is understood", async () => {
-  const { machine, bench, configuration } = setup();
+  const { machine, workbench, configuration } = setupAdopt();
   const additions = [
     { what: "container", document: "config", path: ["machine", "files"], value: [] },
     ...files.map((file) => ({
@@ -99,31 +99,31 @@ test("an answer in the longer form of an earlier release of the package is under
     { what: "value", document: "config", path: ["machine", "sysctls", "one"], value: "1" },
   ];
   const formerResult = { hash: "0", added: { additions }, changed: true };
-  await adopt(task, undefined, bench);
-  const secondResult = await adopt(task, asHandedOver(formerResult), bench);
+  await adopt(task, undefined, workbench);
+  const secondResult = await adopt(task, asHandedOver(formerResult), workbench);
   expect(secondResult.changed).toBe(false);
   startProgramWithOutput(JSON.stringify(secondResult), "");
-  await release(task, asHandedOver(formerResult), bench);
+  await release(task, asHandedOver(formerResult), workbench);
   expect(parse(machine.persistent)).toEqual(parse(configuration));
 });
 
 test("if the record of the additions is empty, adopt and release change nothing", async () => {
-  const { machine, bench } = setup();
-  await adopt(task, undefined, bench);
+  const { machine, workbench } = setupAdopt();
+  await adopt(task, undefined, workbench);
   const activeConfiguration = (machine.active = machine.persistent); // it has booted since
-  const secondResult = await adopt(task, undefined, bench);
+  const secondResult = await adopt(task, undefined, workbench);
   expect(secondResult.changed).toBe(false);
-  await release(task, asHandedOver(secondResult), bench);
+  await release(task, asHandedOver(secondResult), workbench);
   expect(machine.persistent).toBe(activeConfiguration);
 });
 
 test("patches whose record is too long in any form are refused, and nothing is staged", async () => {
-  const { machine, bench } = setup();
+  const { machine, workbench } = setupAdopt();
   const sysctls = Object.fromEntries(
     Array.from({ length: 3_000 }, (_, number) => [`net.ipv4.conf.e${number}`, "1"]),
   );
   const message = await errorMessageOf(
-    adopt({ ...task, patches: [configurationText({ sysctls })] }, undefined, bench),
+    adopt({ ...task, patches: [configurationText({ sysctls })] }, undefined, workbench),
   );
   expect(message).toMatch(
     /^machines\.gpu-1\.patches: the record .* Nothing was changed; set fewer values in the patches$/,

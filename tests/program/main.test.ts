@@ -175,22 +175,24 @@ test("the verbs adopt and release work through files that no other user can read
   const configuration = (): unknown =>
     parse(fs.readFileSync(path.join(folder, "configuration"), "utf8").split("---")[0]!);
   const configurationBefore = configuration();
-  const first = await run("adopt", adoption);
-  expect(first.code).toBe(0);
-  expect(adoptResult.parse(JSON.parse(first.stdout)).changed).toBe(true);
+  const firstAdopt = await run("adopt", adoption);
+  expect(firstAdopt.code).toBe(0);
+  expect(adoptResult.parse(JSON.parse(firstAdopt.stdout)).changed).toBe(true);
   expect(configuration()).toMatchObject({ machine: { kernel: { modules: [{ name: "nvidia" }] } } });
   const applyCall = calls().find((call) => call["appliedConfiguration"] !== undefined)!;
   expect(applyCall).toMatchObject({ appliedConfigurationMode: "600" });
   expect(applyCall["args"]).toEqual(expect.arrayContaining(["apply-config", "--mode", "staged"]));
   expect(applyCall["appliedConfiguration"]).toContain("kind: VolumeConfig");
 
-  const second = await run("adopt", adoption, { PULUMI_COMMAND_STDOUT: first.stdout });
-  expect(JSON.parse(second.stdout)).toMatchObject({
-    ...(JSON.parse(first.stdout) as object),
+  const secondAdopt = await run("adopt", adoption, { PULUMI_COMMAND_STDOUT: firstAdopt.stdout });
+  expect(JSON.parse(secondAdopt.stdout)).toMatchObject({
+    ...(JSON.parse(firstAdopt.stdout) as object),
     changed: false,
   });
 
-  expect((await run("release", adoption, { PULUMI_COMMAND_STDOUT: second.stdout })).code).toBe(0);
+  expect((await run("release", adoption, { PULUMI_COMMAND_STDOUT: secondAdopt.stdout })).code).toBe(
+    0,
+  );
   // The image's services wait for the driver at every boot.
   const { machine } = configurationBefore as { machine: object };
   expect(configuration()).toEqual({

@@ -42,10 +42,8 @@ test("a kubelet that fails at every start is reported with its last error", () =
     'service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\\"ts\\":1.5,\\"msg\\":\\"Starting controller\\"}\\n{\\"ts\\":1.6,\\"msg\\":\\"command failed\\",\\"err\\":\\"failed to run Kubelet: validate CRI v1 runtime API for endpoint \\\\\\"unix:///run/containerd/containerd.sock\\\\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\\"}")';
   const errorsOf = (...lines: string[]) =>
     bootErrorsOf(consoleLines(lines.map(consoleLine).join("\n")));
-  const [fourFailures, kubeletIsHealthy] = [
-    Array.from({ length: 4 }, () => kubeletFailure),
-    "service[kubelet](Running): Health check successful",
-  ];
+  const fourFailures = Array.from({ length: 4 }, () => kubeletFailure);
+  const kubeletIsHealthy = "service[kubelet](Running): Health check successful";
   expect(errorsOf(...fourFailures)).toEqual([]);
   expect(errorsOf(kubeletIsHealthy, ...fourFailures, kubeletFailure)).toEqual([]); // the kubelet has started pods in this boot
   expect(
@@ -63,10 +61,8 @@ test("a kubelet that fails at every start is reported with its last error", () =
 });
 
 describe("the image that boots next, as the console shows it,", () => {
-  const [firstImage, secondImage] = [
-    "factory.talos.dev/metal-installer/1:v1.13.0",
-    "factory.talos.dev/metal-installer/2:v1.13.0",
-  ];
+  const firstImage = "factory.talos.dev/metal-installer/1:v1.13.0";
+  const secondImage = "factory.talos.dev/metal-installer/2:v1.13.0";
   // The texts of v1.13.0 and v1.13.9, and of v1.14.0 (internal/app/lifecycle/lifecycle.go).
   const upgradeBegins = (image: string) =>
     `starting upgrade: installer_image=${image}, disk=/dev/vda`;

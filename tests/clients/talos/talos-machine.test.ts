@@ -303,10 +303,8 @@ const [modules, toolkit] = [
   "siderolabs/nvidia-open-gpu-kernel-modules",
   "siderolabs/nvidia-container-toolkit",
 ].map((name) => `${name}-production`);
-const [modulesFirst, sorted] = [
-  "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
-  "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
-];
+const modulesFirst = "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488";
+const sorted = "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2";
 const schematicText = `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`;
 test.each([
   [

@@ -179,7 +179,7 @@ test.each([
   expect(await drainNode(clock)).toBe("node n is drained");
 });
 
-test("the drain asks an API server again that has just started and serves no lists yet", async () => {
+test("the drain repeats its requests to an API server that has just started and serves no lists yet", async () => {
   api.refusedLists = 3;
   const cluster = await api.cluster();
   await expect(cluster.pods("n")).rejects.toMatchObject({ problem: "busy", code: 429 });

@@ -14,7 +14,8 @@ class FakeObjects {
     const { name } = object.metadata;
     this.applied.push(`${manager} ${name}`);
     const objectBefore = this.liveObjects[name];
-    const [labels, data] = [objectBefore?.metadata.labels, objectBefore?.data ?? {}];
+    const labels = objectBefore?.metadata.labels;
+    const data = objectBefore?.data ?? {};
     const isUnchanged =
       JSON.stringify(data) === JSON.stringify(object["data"]) || data.spelled === true;
     this.liveObjects[name] = {
@@ -89,6 +90,6 @@ test.each<[string, unknown, unknown]>([
   ["a missing item of a list", { list: [{ name: "x" }] }, { list: [{ name: "x" }, { name: "y" }] }],
   ["no field where the stack's is false", {}, { suspend: false }],
   ["a text in place of a mapping", { a: "x" }, { a: { b: 1 } }],
-])("an object with %s differs from the stack", (_, has, wanted) =>
-  expect(includes(has, wanted)).toBe(false),
+])("an object with %s differs from the stack", (_, liveObject, stackObject) =>
+  expect(includes(liveObject, stackObject)).toBe(false),
 );

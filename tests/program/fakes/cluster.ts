@@ -44,7 +44,7 @@ export class FakeCluster implements NodeCluster {
   ) {}
 
   async node(): Promise<NodeState | undefined> {
-    const machineRuns = !this.machine.down && this.machine.stageName === "running";
+    const machineRuns = !this.machine.isDown && this.machine.stageName === "running";
     if (this.unreachable || (this.servedByMachine && !machineRuns))
       throw new CallError("unreachable", "Kubernetes: no answer");
     const { configurationOfStaticPods, active } = this.machine;

@@ -60,7 +60,7 @@ export class FakeMachine implements Machine {
   bootProblems: string[] = [];
   /** Stage in which a boot ends. */
   stageAfterBoot = "running";
-  down = false;
+  isDown = false;
   active = "machine: {type: worker}\n";
   persistent = this.active;
   /** The active configuration at the beginning of the last boot. */
@@ -267,7 +267,7 @@ export class FakeMachine implements Machine {
   }
   at(address: string): FakeMachine {
     const unreachableMachine = new FakeMachine(this.clock);
-    unreachableMachine.down = true;
+    unreachableMachine.isDown = true;
     return this.network[address] ?? unreachableMachine;
   }
 
@@ -280,7 +280,7 @@ export class FakeMachine implements Machine {
 
   /** Boots the machine until its API answers. */
   boot(): void {
-    this.down = false;
+    this.isDown = false;
     this.bootCount++;
     this.consoleLines = [];
     this.stageName = "booting";
@@ -297,7 +297,7 @@ export class FakeMachine implements Machine {
     if (this.bootProblems.length > 0)
       [this.nextImage, this.fallbackImage] = [this.fallbackImage, undefined];
     this.stageName = this.nextImage === undefined ? "rebooting" : "upgrading";
-    this.clock.after(this.timing.install, () => (this.down = true));
+    this.clock.after(this.timing.install, () => (this.isDown = true));
     this.clock.after(this.timing.install + this.timing.boot, () => {
       this.boot();
     });
@@ -317,13 +317,13 @@ export class FakeMachine implements Machine {
   }
 
   private async query<T>(call: string, answer: () => T): Promise<T> {
-    if (this.down) throw new CallError("unreachable", "connection refused");
+    if (this.isDown) throw new CallError("unreachable", "connection refused");
     this.throwFault(call, () => {});
     return answer();
   }
 
   private async change(call: string, effect: () => void): Promise<void> {
-    if (this.down) throw new CallError("unreachable", "connection refused");
+    if (this.isDown) throw new CallError("unreachable", "connection refused");
     this.calls.push(call);
     this.throwFault(call.split(" ")[0]!, effect);
     effect();

@@ -27,8 +27,8 @@ const pod = (name: string, units: number, status: Status = running): Pod => ({
 const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
 /** A pod whose init container requests as many GPUs as its container. */
 function podWithInit(name: string, units: number): Pod {
-  const { spec, ...others } = pod(name, units);
-  return { ...others, spec: { ...spec, initContainers: spec.containers } };
+  const { spec, ...otherFields } = pod(name, units);
+  return { ...otherFields, spec: { ...spec, initContainers: spec.containers } };
 }
 /** A pod that uses a card through a claim. */
 const claiming = (name: string): Pod => ({

@@ -144,7 +144,7 @@ test("compares each image with the one before it, if the machine goes over sever
   );
 });
 
-test("asks nothing if the machine already runs the image", async () => {
+test("requests no sizes of images if the machine already runs the image", async () => {
   const { requestedUrls } = await runPreflight({
     machine: {
       runningImage: runningImage({ extensions: { schematic: schematics.gpu } }),

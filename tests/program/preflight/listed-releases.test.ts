@@ -6,7 +6,8 @@ const image = factoryImage("v1.13.9");
 
 /** Asks an Image Factory with this answer twice. */
 async function askFactoryTwice(answer: Answer, env: NodeJS.ProcessEnv = {}, imageName = image) {
-  const [requestedUrls, logLines]: [string[], string[]] = [[], []];
+  const requestedUrls: string[] = [];
+  const logLines: string[] = [];
   const web = { get: async (url: string) => (requestedUrls.push(url), answer) };
   const listReleases = releasesOf(web, placesOf(env), (line) => logLines.push(line));
   const answers = [await listReleases(imageName), await listReleases(imageName)];

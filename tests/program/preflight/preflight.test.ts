@@ -442,7 +442,7 @@ describe("the preflight accepts", () => {
 
   test("a machine that is down", () =>
     checkPreflight({
-      setup: { machine: { down: true } },
+      setup: { machine: { isDown: true } },
       logs: /gpu-1: not known what the upgrade would remove from the machine/,
     }));
 

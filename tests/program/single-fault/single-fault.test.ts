@@ -31,7 +31,7 @@ const adoption = {
   address: "10.0.0.1",
   patches: ["machine:\n  sysctls: {one: '1'}\n"],
 };
-const plain = "version: v1alpha1\nmachine:\n  type: worker\n";
+const workerConfiguration = "version: v1alpha1\nmachine:\n  type: worker\n";
 const additions = [
   { what: "container" as const, document: "config", path: ["machine", "sysctls"], value: {} },
   { what: "value" as const, document: "config", path: ["machine", "sysctls", "one"], value: "1" },
@@ -185,12 +185,13 @@ const runs: Record<string, FaultyRun> = {
         member("4", "10.0.0.4"),
         member("5", "10.0.0.1"),
       ];
-      const [two, three] = [new FakeMachine(clock), new FakeMachine(clock)];
-      three.memberId = "3";
+      const secondMachine = new FakeMachine(clock);
+      const thirdMachine = new FakeMachine(clock);
+      thirdMachine.memberId = "3";
       machine.network["10.0.0.4"] = new FakeMachine(clock);
       workbench.others = new Map([
-        ["10.0.0.2", two],
-        ["10.0.0.3", three],
+        ["10.0.0.2", secondMachine],
+        ["10.0.0.3", thirdMachine],
       ]);
     },
     { role: "controlplane" },
@@ -211,7 +212,7 @@ const runs: Record<string, FaultyRun> = {
   "upgrade of a worker that an earlier run is rebooting": upgradeRun(
     ({ machine, cluster, clock }) => {
       machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`);
-      machine.down = true;
+      machine.isDown = true;
       clock.after(400, () => machine.boot());
       clock.after(420, () => void (machine.stageName = "running"));
       const annotations = { [CORDONED_BY]: schematics.gpu };
@@ -274,14 +275,17 @@ const runs: Record<string, FaultyRun> = {
       extensionServices: [],
     },
   ),
-  adopt: configurationRun((workbench) => adopt(adoption, undefined, workbench), plain),
+  adopt: configurationRun(
+    (workbench) => adopt(adoption, undefined, workbench),
+    workerConfiguration,
+  ),
   "adopt with nothing to do": configurationRun(
     (workbench) => adopt(adoption, previousAdoption, workbench),
-    `${plain}  sysctls: {one: '1'}\n`,
+    `${workerConfiguration}  sysctls: {one: '1'}\n`,
   ),
   release: configurationRun(
     (workbench) => release(adoption, previousAdoption, workbench),
-    `${plain}  sysctls: {one: '1'}\n`,
+    `${workerConfiguration}  sysctls: {one: '1'}\n`,
   ),
   "omni-apply": omniRun((omni) => applyToOmni(omniTask, omni, ignoreLine)),
   "omni-release": omniRun(

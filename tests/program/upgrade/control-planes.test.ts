@@ -19,7 +19,7 @@ const healthyControlPlanes: UpgradeRun["outsideStack"] = { "10.0.0.2": {}, "10.0
 const callsOfUpgrade = [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"];
 
 describe("control planes that are not in the stack", () => {
-  test("are asked, and the run goes on if they are well", () =>
+  test("are checked, and the run goes on if they are healthy", () =>
     runUpgrade({
       task: controlPlane,
       machine: threeMembers,
@@ -35,7 +35,7 @@ describe("control planes that are not in the stack", () => {
     runUpgrade({
       task: controlPlane,
       machine: threeMembers,
-      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { down: true } },
+      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { isDown: true } },
       expect: {
         error: [
           "machines.gpu-1: control plane 10.0.0.3 (etcd member cp-3, not in the stack) does not answer " +
@@ -101,7 +101,7 @@ describe("control planes that are not in the stack", () => {
       },
     }));
 
-  test("are asked at their next address if the first does not answer", () =>
+  test("are checked at their next address if the first does not answer", () =>
     runUpgrade({
       task: controlPlane,
       machine: {
@@ -167,7 +167,7 @@ describe("a control plane whose boot is paused", () => {
       machine: pausedControlPlane,
       outsideStack: healthyControlPlanes,
       cluster: { isOnlyNode: true },
-      otherControlPlanes: { "10.0.0.2": { down: true } },
+      otherControlPlanes: { "10.0.0.2": { isDown: true } },
       failingCalls: etcdDoesNotAnswer,
       expect: { error: ["control plane 10.0.0.2 does not answer"], machineCalls: [] },
     }));
@@ -181,7 +181,7 @@ describe("a control plane whose boot is paused", () => {
         active: "machine: {}\n",
         bootProblems: [],
       },
-      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { down: true } },
+      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { isDown: true } },
       cluster: { isOnlyNode: true },
       otherControlPlanes: { "10.0.0.2": {} },
       expect: {

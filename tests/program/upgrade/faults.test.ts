@@ -193,7 +193,7 @@ describe("an upgrade", () => {
 
   test("fails after five minutes if the machine never answers", () =>
     runUpgrade({
-      machine: { down: true },
+      machine: { isDown: true },
       workbench: { cluster: undefined },
       expect: { error: ["machines.gpu-1.address"], minutes: { atLeast: 5, lessThan: 5.01 } },
     }));
@@ -284,7 +284,7 @@ describe("before any change, the upgrade program", () => {
         ],
         reportedEtcdProblems: ["NOSPACE"],
       },
-      otherControlPlanes: { "10.0.0.2": { stageName: "upgrading" }, "10.0.0.3": { down: true } },
+      otherControlPlanes: { "10.0.0.2": { stageName: "upgrading" }, "10.0.0.3": { isDown: true } },
       expect: {
         error: [
           "etcd has two members",

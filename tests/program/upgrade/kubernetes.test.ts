@@ -114,7 +114,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { error: [`the kubelet runs ${OLD}, not yet ${NEW}`] },
     }));
 
-  test("whose node does not become ready fails the run, with the kubelet's words", () =>
+  test("whose node does not become ready fails the run, with the kubelet's reason", () =>
     runUpgrade({
       task,
       machine,
@@ -241,7 +241,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { changesNothing: true, phases: ["reach", "compare"], logs: ["nothing to do"] },
     }));
 
-  test("whose run was killed while waiting is waited for by the next run", () =>
+  test("is waited for by the next run if the first was killed while it waited", () =>
     runUpgrade({
       task,
       machine: {

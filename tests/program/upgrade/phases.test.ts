@@ -40,13 +40,14 @@ test("the phases at which the lab kills the program are those of an upgrade of a
   expect(killedPhases).toEqual(phases.map(({ name }) => name));
 });
 
-test("if Pulumi ends, a run ends too, unless it has changed something", async () => {
+// If Pulumi ends before the first change, the program ends too.
+test("a run reports its first change just before its drain, and no phase before that changes something", async () => {
   const { workbench, run } = setupUpgrade();
   const events: string[] = [];
   workbench.report = (line) => events.push(line.split(":")[0]!);
-  workbench.touches = () => events.push("touches");
+  workbench.touches = () => events.push("first change");
   await run();
-  const firstChange = events.indexOf("touches");
+  const firstChange = events.indexOf("first change");
   expect(events[firstChange + 1]).toBe("drain");
   expect(events.slice(0, firstChange).filter((name) => changesSomething(name as "drain"))).toEqual(
     [],

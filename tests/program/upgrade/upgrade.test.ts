@@ -52,7 +52,7 @@ describe("an upgrade", () => {
     await expect(run()).rejects.toThrow(Killed);
     machine.afterCall = () => {};
     await machine.clock.sleep(60_000);
-    expect(machine.down).toBe(true);
+    expect(machine.isDown).toBe(true);
     const startTime = machine.clock.now();
     await run();
     const waitingTime = machine.clock.now() - startTime;
