@@ -6,7 +6,7 @@ import { InvalidStackError, renderFinding } from "../components/recipe/index";
 import { inLine } from "../components/recipe/rules/printable";
 import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
-import { printed } from "./printed";
+import { printingTo } from "./printed";
 import { terminalOf } from "./terminal/terminal";
 import { type Output, SeveralFaults } from "./verb";
 import { verbs } from "./verbs";
@@ -62,7 +62,7 @@ for (const stream of [process.stdout, process.stderr])
   });
 
 const terminal = terminalOf(process.stdout, process.env);
-const output = printed({
+const output = printingTo({
   result: (text) => void process.stdout.write(text),
   remark: (text) => void process.stderr.write(text.endsWith("\n") ? text : `${text}\n`),
   colour: terminal?.colour ?? false,

@@ -9,7 +9,7 @@ import { stacksDir } from "../stacks/stack-file";
 export const unnamed = "TODO";
 
 /** The line for a task of the user. */
-export const toDo = ({
+export const taskText = ({
   field,
   problem,
   remedy,

@@ -4,7 +4,7 @@ import { gpuExposure } from "./cluster/exposure";
 import { makeFleet } from "./cluster/gpu-machines";
 import { preflight } from "./cluster/preflight";
 import { talosProvider, warnOfProvider } from "./cluster/providers";
-import { warnIfUnseen } from "./cluster/unseen";
+import { warnIfClusterUnreachable } from "./cluster/unseen";
 import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
 import { splitCredentials, type Credentials, credentialFindings } from "./credentials/credentials";
@@ -103,7 +103,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { machines: _, ...cluster } = plan.spec;
     const seeing = plan.spec.bootstrap
       ? <T>(same: T): T => same
-      : warnIfUnseen(name, args.kubeconfig);
+      : warnIfClusterUnreachable(name, args.kubeconfig);
     const watched = seeing(summary.watching(opts));
     super("talos-gpu:index:GpuCluster", name, cluster, watched);
     const child = { parent: this };

@@ -11,7 +11,7 @@ import { logPath } from "../doctor/observe/last-words";
 import { addressesOf } from "../doctor/observe/observe-cluster";
 import { type DoctorReport, renderReport } from "../doctor/report";
 import { redacted } from "../plan/differences";
-import type { Looking } from "../reach/access";
+import type { ClusterAccess } from "../reach/access";
 import { askMachines, readEach } from "../reach/machines";
 
 /** Collected files, free of secrets. */
@@ -96,7 +96,7 @@ const podNameWithGpuAccess =
  * @param timeLimit limit in milliseconds for the whole collection.
  */
 export async function collect(
-  clusterAccess: Looking,
+  clusterAccess: ClusterAccess,
   plan: Plan | undefined,
   timeLimit: number,
 ): Promise<Collected> {
@@ -111,7 +111,7 @@ export async function collect(
   if (plan) collected.files.set("plan.json", asText(plan));
   const remainingTime = (): number => end - performance.now();
   const api = new KubernetesApi(kubeconfig, [], 0.2 * timeLimit);
-  const nodes = await ofCluster(api, report, remainingTime, collected);
+  const nodes = await collectFromCluster(api, report, remainingTime, collected);
   if (clusterAccess.machines === undefined) return collected;
   const plannedMachines = plan?.machines.map(({ name, address }): [string, string] => [
     name,
@@ -122,7 +122,7 @@ export async function collect(
   const machines = withCards.length > 0 ? withCards : addresses; // a machine with a failed card may seem to have none
   const machineAccess = { ...clusterAccess.machines, limit: Math.max(remainingTime(), 0) };
   const ask = (name: string, talos: TalosMachine): Promise<void> =>
-    ofMachine(name, talos, machineAccess.secrets, collected);
+    collectFromMachine(name, talos, machineAccess.secrets, collected);
   collected.missing.push(...(await askMachines(machines, machineAccess, ask)));
   return collected;
 }
@@ -130,7 +130,7 @@ export async function collect(
 /** The name of an object or a machine as a file name, so that it cannot lead into another folder. */
 const fileName = (name: string): string => name.replace(/[^\w.-]/g, "_").replace(/^\.{1,2}$/, "_");
 
-async function ofMachine(
+async function collectFromMachine(
   name: string,
   machine: TalosMachine,
   secrets: readonly string[],
@@ -168,7 +168,7 @@ async function ofMachine(
 }
 
 /** Collects the cluster's part, and returns its nodes. */
-async function ofCluster(
+async function collectFromCluster(
   api: KubernetesApi,
   { system: { namespace } }: DoctorReport,
   remainingTime: () => number,

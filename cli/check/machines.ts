@@ -40,7 +40,7 @@ export interface Machine {
   image?: Piece;
 }
 
-const saidBy = ({ text, part }: Piece): string => part ?? text;
+const textOfPiece = ({ text, part }: Piece): string => part ?? text;
 
 const aboutMachines = /^machines\.|^patches\b|^talosVersion\b/;
 
@@ -50,12 +50,12 @@ function afterOperations(pieces: Piece[]): Piece[] {
     pieces.map(({ part, text }) => (partOfOperations(text) ? text : (part ?? text))),
   );
   return pieces.map((piece, index) =>
-    finalTexts[index] === saidBy(piece) ? piece : { ...piece, part: finalTexts[index]! },
+    finalTexts[index] === textOfPiece(piece) ? piece : { ...piece, part: finalTexts[index]! },
   );
 }
 
 /** Machines whose configuration consists of these texts. */
-export function ofMachines(
+export function subjectOfMachines(
   machines: Machine[],
   version?: string,
   everywhere: Piece[] = [],
@@ -76,7 +76,7 @@ export function ofMachines(
       // A finding about an image's driver names the Talos release that contains the driver.
       if (image && ownFields.gpus?.length) pieces.set("talosVersion", image);
       texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
-      const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, saidBy(piece)));
+      const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, textOfPiece(piece)));
       const last = parts.at(-1);
       if (last) pieces.set(`${field}.containerd`, last.piece);
       writers.set(`${field}.containerd`, parts);
@@ -98,7 +98,7 @@ export function ofMachines(
         name,
         {
           ...machine,
-          ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }),
+          ...filled({ patches: texts.map(textOfPiece), containerd: last && { extra: last.extra } }),
         },
       ];
     },
@@ -107,7 +107,7 @@ export function ofMachines(
     spec: {
       ...release,
       machines: Object.fromEntries(entries),
-      ...filled({ patches: shared.map(saidBy) }),
+      ...filled({ patches: shared.map(textOfPiece) }),
     },
     pieces,
     about: aboutMachines,
@@ -123,17 +123,19 @@ export function pieceOf(file: string, line: number, text: string): Piece {
 }
 
 /** The subject of a patch. Its Talos release is that of the installer that it names. */
-export function ofPatch(whole: Piece): Subject {
-  const image = asText(valueAt(readPatch(saidBy(whole), "").config, "machine", "install", "image"));
+export function subjectOfPatch(whole: Piece): Subject {
+  const image = asText(
+    valueAt(readPatch(textOfPiece(whole), "").config, "machine", "install", "image"),
+  );
   const { release } = installerIn(image);
-  return ofMachines(
+  return subjectOfMachines(
     [{ name: "machine", ownFields: { role: "controlplane" }, pieces: [whole] }],
     release,
   );
 }
 
 /** The subject of a schematic: a machine with its image. */
-export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
+export function subjectOfSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
   const content = readSchematic(JSON.stringify(raw));
   const extensions = (content?.extensions ?? []).map(branchedName);
   const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
@@ -142,5 +144,5 @@ export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject
     (arg) => !arg.startsWith("talos.platform="),
   );
   const ownFields = { gpus, extensions, kernelArgs };
-  return ofMachines([{ name: "schematic", ownFields, pieces: [], image: whole }]);
+  return subjectOfMachines([{ name: "schematic", ownFields, pieces: [], image: whole }]);
 }

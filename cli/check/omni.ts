@@ -4,18 +4,18 @@ import { lineOfText, type Piece } from "../lines";
 import {
   gpu,
   type Machine,
-  ofMachines,
-  ofPatch,
-  ofSchematic,
+  subjectOfMachines,
+  subjectOfPatch,
+  subjectOfSchematic,
   pieceOf,
   type Subject,
 } from "./machines";
 
 /** Machines in Omni's files: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */
-export function ofOmni(values: Record<string, unknown>[], whole: Piece): Subject[] {
+export function subjectsOfOmni(values: Record<string, unknown>[], whole: Piece): Subject[] {
   const documents = values.filter(isOfTemplate);
-  const resources = values.filter(isResource).map((value) => ofResource(value, whole));
-  return documents.length > 0 ? [ofTemplate(documents, whole), ...resources] : resources;
+  const resources = values.filter(isResource).map((value) => subjectOfResource(value, whole));
+  return documents.length > 0 ? [subjectOfTemplate(documents, whole), ...resources] : resources;
 }
 
 /** Resources of Omni's, as `omnictl get -o yaml` prints them. */
@@ -25,10 +25,14 @@ const isResource = (value: Record<string, unknown>): boolean =>
   );
 
 /** A patch of a machine in Omni, or the extensions of its image. */
-function ofResource({ spec }: Record<string, unknown>, whole: Piece): Subject {
+function subjectOfResource({ spec }: Record<string, unknown>, whole: Piece): Subject {
   const [patch, list] = [asText(valueAt(spec, "data")), valueAt(spec, "extensions")];
-  if (patch !== "") return ofPatch(pieceOf(whole.file, lineOfText(whole.text, patch), patch));
-  return ofSchematic({ customization: { systemExtensions: { officialExtensions: list } } }, whole);
+  if (patch !== "")
+    return subjectOfPatch(pieceOf(whole.file, lineOfText(whole.text, patch), patch));
+  return subjectOfSchematic(
+    { customization: { systemExtensions: { officialExtensions: list } } },
+    whole,
+  );
 }
 
 /** Documents of Omni's cluster template (siderolabs/omni, client/pkg/template/internal/models). */
@@ -40,7 +44,7 @@ const isOfTemplate = (value: Record<string, unknown>): boolean =>
  * The machines of a cluster template: one for each document except the cluster's. Each machine also has the patches and
  * extensions of the cluster's document.
  */
-function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
+function subjectOfTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
   const extensionsOf = (value: Record<string, unknown>): string[] =>
     listOf(value["systemExtensions"]).map(String);
   const piecesOf = (value: Record<string, unknown>): Piece[] =>
@@ -71,7 +75,7 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
     } as const;
     return [{ name: `machine-${index}`, ownFields, pieces, image: whole }];
   });
-  const subject = ofMachines(
+  const subject = subjectOfMachines(
     machines,
     asText(valueAt(cluster, "talos", "version")) || undefined,
     piecesOf(cluster),

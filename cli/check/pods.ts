@@ -28,7 +28,7 @@ export function gpuPartsOf(value: unknown, path: Path = []): GpuPart[] {
   if (/List$/.test(asText(kind)))
     return listOf(items).flatMap((item, index) => gpuPartsOf(item, [...path, "items", index]));
   return [
-    ...(kind === "RuntimeClass" ? ofClass(mappingAt(value), path) : []),
+    ...(kind === "RuntimeClass" ? gpuPartsOfRuntimeClass(mappingAt(value), path) : []),
     ...containersIn(value, path),
   ];
 }
@@ -43,13 +43,13 @@ function containersIn(value: unknown, path: Path): GpuPart[] {
   return Object.entries(mappingAt(value)).flatMap(([key, member]) =>
     /^(?:initC|c)ontainers$/.test(key) && typeof member === "object" && member !== null
       ? Object.entries(member).flatMap(([name, item]) =>
-          ofContainer(item, [...path, key, Array.isArray(member) ? Number(name) : name]),
+          gpuPartsOfContainer(item, [...path, key, Array.isArray(member) ? Number(name) : name]),
         )
       : containersIn(member, [...path, key]),
   );
 }
 
-function ofContainer(container: unknown, path: Path): GpuPart[] {
+function gpuPartsOfContainer(container: unknown, path: Path): GpuPart[] {
   const [limits, requests] = ["limits", "requests"].map((key) =>
     mappingAt(container, "resources", key),
   );
@@ -101,7 +101,10 @@ const isNumber = (text: string): boolean => /^\d+$/.test(text);
  * Finding about a RuntimeClass of NVIDIA's, which is known by its name or handler. containerd has one handler of
  * NVIDIA's; without the toolkit's extension it has none.
  */
-function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): GpuPart[] {
+function gpuPartsOfRuntimeClass(
+  { handler, metadata }: Record<string, unknown>,
+  path: Path,
+): GpuPart[] {
   if (!/nvidia/.test(`${asText(valueAt(metadata, "name"))} ${asText(handler)}`)) return [];
   const findings: GpuPart["findings"] = (talosVersion) => {
     const extensionProvidesHandler = capabilitiesOf(talosVersion).toolkit === "extension";

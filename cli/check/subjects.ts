@@ -15,7 +15,7 @@ import { entriesOf, talosDocuments, valueOfDocument } from "../../components/rec
 import { exposure, factoryOf, patchesOf } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
-import { namesMachines, readSource, type Said } from "../import/source";
+import { namesMachines, readSource, type SourceOptions } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
 import { unreadFinding } from "../import/unread";
 import { type Cluster, clustersOf, shareCluster } from "../clusters";
@@ -23,13 +23,13 @@ import { lineOfText, type Piece, pieceAt } from "../lines";
 import {
   gpu,
   type Machine,
-  ofMachines,
-  ofPatch,
-  ofSchematic,
+  subjectOfMachines,
+  subjectOfPatch,
+  subjectOfSchematic,
   pieceOf,
   type Subject,
 } from "./machines";
-import { ofOmni } from "./omni";
+import { subjectsOfOmni } from "./omni";
 import { releasesNear } from "./release-near";
 import { reportLeftOut } from "./report-left";
 import { withoutSops } from "./sops";
@@ -46,7 +46,7 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  */
 export function subjectsOf(
   files: readonly OutsideFile[],
-  options: Pick<Said, "environment" | "environmentFiles">,
+  options: Pick<SourceOptions, "environment" | "environmentFiles">,
   reportFile: (file: string, problem: string) => void,
   card: GpuSpec = gpu,
   roots: readonly string[] = [],
@@ -55,7 +55,7 @@ export function subjectsOf(
   for (const file of files.filter(({ text }) => namesMachines(text))) {
     try {
       subjects.push(
-        ofTalconfig(
+        subjectOfTalconfig(
           { file: file.name, line: 1, text: file.text },
           { ...options, roots },
           reportFile,
@@ -73,7 +73,7 @@ export function subjectsOf(
     ({ name, text }) => !filesOfTalconfigs.has(path.resolve(name)) && !namesMachines(text),
   );
   const releaseNear = releasesNear(roots);
-  const parts = otherFiles.map((file) => ({ file: file.name, subjects: ofFile(file) }));
+  const parts = otherFiles.map((file) => ({ file: file.name, subjects: subjectsOfFile(file) }));
   const clusters = [...subjects, ...parts.flatMap((part) => part.subjects)]
     .filter(({ isCluster }) => isCluster)
     .map(clusterOf);
@@ -85,7 +85,7 @@ export function subjectsOf(
     if (nearRelease !== undefined) return [nearRelease];
     return [...new Set(clustersOf(file, clusters).flatMap(({ release }) => release ?? []))];
   };
-  const charts = bounded(ofCharts(otherFiles, reportFile), reportFile);
+  const charts = withinMachineLimit(subjectsOfCharts(otherFiles, reportFile), reportFile);
   const externalOf = (subject: Subject): ExternalSpec => {
     const mayBelongToSubject = (chart: Subject): boolean =>
       shareCluster(fileOf(chart), fileOf(subject), clusters);
@@ -100,7 +100,7 @@ export function subjectsOf(
       ofPart.flatMap((subject) => withReleases(subject, releasesOf(file))),
     ),
   ];
-  const machines = bounded(subjectsWithReleases, reportFile)
+  const machines = withinMachineLimit(subjectsWithReleases, reportFile)
     .flatMap((subject) => [subject, ...(subject.furtherSubjects ?? [])])
     .map((subject) => ({
       ...subject,
@@ -115,7 +115,7 @@ export function subjectsOf(
       clustersOf(fileOf(chart), clusters).flatMap(({ release }) => release ?? []),
     ),
   );
-  const allSubjects = withinEntries([...machines, ...releasedCharts], reportFile);
+  const allSubjects = withinEntryLimit([...machines, ...releasedCharts], reportFile);
   return card === gpu
     ? allSubjects
     : allSubjects.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
@@ -125,7 +125,7 @@ export function subjectsOf(
 const mostSubjects = 2_000;
 
 /** The first subjects up to the bound; the report names files that have more. */
-function bounded(
+function withinMachineLimit(
   subjects: Subject[],
   reportFile: (file: string, problem: string) => void,
 ): Subject[] {
@@ -158,7 +158,7 @@ function bounded(
 const mostEntries = 40_000;
 
 /** The subjects whose texts are within the bound together; the report names the files of the others. */
-function withinEntries(
+function withinEntryLimit(
   subjects: Subject[],
   reportFile: (file: string, problem: string) => void,
 ): Subject[] {
@@ -244,7 +244,7 @@ function isPatch(value: Record<string, unknown>): boolean {
 const isSchematic = (value: unknown): boolean =>
   isMapping(value) && isMapping(value["customization"]) && value["kind"] === undefined;
 
-function ofFile({ name, text }: OutsideFile): Subject[] {
+function subjectsOfFile({ name, text }: OutsideFile): Subject[] {
   // talhelper replaces two dollars by one (`$$patch: delete`).
   const whole: Piece = pieceOf(name, 1, withoutSops(text.replaceAll("$$", "$")));
   const documents = talosDocuments(whole.text);
@@ -261,30 +261,30 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
         line: patchText === whole.text ? 1 : lineOfText(text, patchText),
         text: patchText,
       };
-      return ofMachines([{ name: node.hostname, ownFields, pieces: [piece] }], talosVersion);
+      return subjectOfMachines([{ name: node.hostname, ownFields, pieces: [piece] }], talosVersion);
     });
   if (whole.part !== undefined || (values.length > 0 && values.every(isPatch)))
-    return [ofPatch(whole)];
-  const omniSubjects = ofOmni(values, whole);
+    return [subjectOfPatch(whole)];
+  const omniSubjects = subjectsOfOmni(values, whole);
   if (omniSubjects.length > 0) return omniSubjects;
   const schematics = documents.filter((document) => isSchematic(valueOfDocument(document)));
   if (schematics.length > 0)
     return schematics.map((document) =>
-      ofSchematic(
+      subjectOfSchematic(
         valueOfDocument(document) as Record<string, unknown>,
         pieceAt(whole, document, []),
       ),
     );
   return documents.flatMap((document) =>
     gpuPartsOf(valueOfDocument(document)).map((part) =>
-      ofPart(part, pieceAt(whole, document, part.path)),
+      subjectOfPart(part, pieceAt(whole, document, part.path)),
     ),
   );
 }
 
-function ofTalconfig(
+function subjectOfTalconfig(
   whole: Piece,
-  options: Omit<Said, "schematicFiles">,
+  options: Omit<SourceOptions, "schematicFiles">,
   reportFile: (file: string, problem: string) => void,
 ): Subject {
   const { config, schematics, patchFiles, unread } = readSource([whole.file], {
@@ -310,12 +310,12 @@ function ofTalconfig(
   const machines = config.nodes.map((node): Machine => {
     const nodeWithRole = withRole(config, node);
     const image = imageOf(nodeWithRole, schematics);
-    const ownFields = ownOf(nodeWithRole, image);
+    const ownFields = ownFieldsOf(nodeWithRole, image);
     const pieces = patchesOf(nodeWithRole).map(patchPiece);
     return { name: node.hostname, ownFields, pieces, image: whole };
   });
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
-  const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));
+  const subject = subjectOfMachines(machines, version, (config.patches ?? []).map(patchPiece));
   subject.pieces.set("talosVersion", whole);
   return {
     ...subject,
@@ -334,7 +334,7 @@ const withoutActions = (text: string): string =>
     .map((line) => (/^\{\{.*\}\}$/.test(line.trim()) ? "" : line))
     .join("\n");
 
-function ownOf(
+function ownFieldsOf(
   node: Talconfig["nodes"][number],
   image: ReturnType<typeof imageOf>,
 ): Partial<MachineSpec> {
@@ -361,7 +361,7 @@ function ownOf(
 }
 
 /** Subjects of releases of NVIDIA's charts that another tool installs. */
-function ofCharts(
+function subjectsOfCharts(
   files: readonly OutsideFile[],
   reportFile: (file: string, problem: string) => void,
 ): Subject[] {
@@ -410,7 +410,7 @@ function ofCharts(
     });
 }
 
-const ofPart = ({ pod, findings }: GpuPart, piece: Piece): Subject => ({
+const subjectOfPart = ({ pod, findings }: GpuPart, piece: Piece): Subject => ({
   spec: {
     machines: madeUp,
     ...exposure(undefined),

@@ -20,7 +20,7 @@ import type { SeenMachine } from "./seen";
 /**
  * Containerd's options as a machine reports them: in the file of the part, or in the configuration that Talos merged.
  */
-export async function lookAtContainerd(
+export async function readContainerd(
   machine: Pick<TalosMachine, "read">,
 ): Promise<Pick<SeenMachine, "containerdPart" | "mergedContainerd">> {
   const containerdPart = (await machine.read(customizationPath)) ?? "";
@@ -40,14 +40,14 @@ export function containerdOf(
   note: (text: string) => void,
 ): ContainerdSpec | undefined {
   const part = machine.containerdPart?.trim() ?? "";
-  if (part !== "") return ofPart(part, machine, note);
+  if (part !== "") return specOfPart(part, machine, note);
   return machine.mergedContainerd === undefined
     ? undefined
-    : ofMerged(machine.mergedContainerd, machine, note);
+    : specOfMerged(machine.mergedContainerd, machine, note);
 }
 
 /** Options from the part's file, which Talos up to 1.13 writes. */
-function ofPart(
+function specOfPart(
   part: string,
   machine: SeenMachine,
   note: (text: string) => void,
@@ -73,7 +73,7 @@ function ofPart(
  * Options from the configuration that Talos merges from 1.14 on. It names the source of each part and the part's hash,
  * which shows whether the stack would write the same part.
  */
-function ofMerged(
+function specOfMerged(
   merged: string,
   machine: SeenMachine,
   note: (text: string) => void,

@@ -28,10 +28,10 @@ export function exposureOf(
     const version = firstRelease.version ?? releasesOf(field)[0]!;
     for (const otherRelease of otherReleases)
       note(
-        isOthers(firstRelease, machines) ? "external" : field,
+        isManagedByOthers(firstRelease, machines) ? "external" : field,
         `${otherRelease.chart} is also installed, in ${otherRelease.namespace}: remove one of the two`,
       );
-    if (isOthers(firstRelease, machines)) return external(firstRelease, field, note);
+    if (isManagedByOthers(firstRelease, machines)) return externalSpec(firstRelease, field, note);
     note(
       field,
       `${firstRelease.chart} ${version} is installed in ${firstRelease.namespace}, probably by a stack`,
@@ -80,7 +80,7 @@ export function newestExposure(
 }
 
 /** Whether a release is external: another tool manages it, or no stack has labelled a node. */
-function isOthers({ by }: SeenRelease, machines: SeenCluster["machines"]): boolean {
+function isManagedByOthers({ by }: SeenRelease, machines: SeenCluster["machines"]): boolean {
   const managers = machines.flatMap(({ labelManagers = {} }) =>
     Object.values(labelManagers).flat(),
   );
@@ -91,7 +91,7 @@ function isOthers({ by }: SeenRelease, machines: SeenCluster["machines"]): boole
 }
 
 /** An installed GPU provider that stays with its owner, as the stack declares it. */
-function external(
+function externalSpec(
   { chart, version, name, namespace, by }: SeenRelease,
   kind: GpuProviderField,
   note: Note,

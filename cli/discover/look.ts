@@ -9,7 +9,7 @@ import { slicesPath } from "../../components/clients/kubernetes/devices";
 import { toldCards } from "../../components/clients/kubernetes/told-cards";
 import { askMachines, type FailedRead, readEach } from "../reach/machines";
 import type { Access } from "../reach/access";
-import { lookAtContainerd } from "./containerd";
+import { readContainerd } from "./containerd";
 import { labelManagers } from "./labels";
 import { releasesOf } from "./releases";
 import type { PciDevice } from "../../components/clients/talos/pci-device";
@@ -123,8 +123,7 @@ const readMachine = (machine: SeenMachine, talosMachine: TalosMachine): Promise<
       (machine.devices = (await talosMachine.resources("pcidevices")).map(
         ({ spec }) => spec as PciDevice,
       )),
-    "containerd's options": async () =>
-      Object.assign(machine, await lookAtContainerd(talosMachine)),
+    "containerd's options": async () => Object.assign(machine, await readContainerd(talosMachine)),
     // It is full of secrets, so only the names of cluster and installer are kept.
     "its configuration": async () => {
       const { active = "" } = await talosMachine.configurations();

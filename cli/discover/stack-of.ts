@@ -19,7 +19,7 @@ import {
 } from "../../components/recipe/facts/extension";
 import { defined, filled } from "../../components/recipe/mapping";
 import { planBasis } from "../../components/recipe/plan";
-import { stackText, toDo } from "../stack-text";
+import { stackText, taskText } from "../stack-text";
 import { cardsOf } from "./cards";
 import { containerdOf } from "./containerd";
 import { exposureOf } from "./exposure";
@@ -234,7 +234,7 @@ export function renderDiscovered(
   const head = [`Read from the cluster at ${source}; nothing was changed there.`];
   return stackText(spec, {
     head,
-    tasksAndNotes: [...unseen, ...findings.map(toDo), ...notes],
+    tasksAndNotes: [...unseen, ...findings.map(taskText), ...notes],
     fields: comments,
   });
 }

@@ -1,7 +1,7 @@
 import { inLine } from "../../components/recipe/rules/printable";
 import { readWithAccess, reachOptions } from "../reach/options";
 import { placeOf } from "../stack";
-import { editorLine, toDo } from "../stack-text";
+import { editorLine, taskText } from "../stack-text";
 import { SeveralFaults, type Verb, valueOf } from "../verb";
 import { nextSteps, placeToWrite, writeOptions, writeStack } from "../write-stack";
 import { readCluster } from "./look";
@@ -62,7 +62,7 @@ export const discover: Verb = {
         `${nextSteps(out, args.environment)}. Comments in the file list the fields that you must still fill in.\n`,
       );
     for (const line of cluster.unseen) output.remark(inLine(`could not read: ${line}`));
-    for (const finding of discovered.findings) output.remark(inLine(toDo(finding)));
+    for (const finding of discovered.findings) output.remark(inLine(taskText(finding)));
     return status;
   },
 };

@@ -5,7 +5,7 @@ import { withoutAway } from "../../components/diagnosis/away";
 import { inventoryOf } from "../../components/diagnosis/inventory";
 import { withWhereabouts } from "../../components/diagnosis/whereabouts";
 import { type Plan } from "../../components/recipe/index";
-import type { Access, Looking } from "../reach/access";
+import type { Access, ClusterAccess } from "../reach/access";
 import { observeCluster, type ClusterObservation } from "./observe/observe-cluster";
 import { observeMachines } from "./observe/observe-machines";
 import { foreignCluster, remarks } from "./remarks";
@@ -50,7 +50,7 @@ export async function observe(
  * @param timeLimit Milliseconds.
  */
 export async function examine(
-  access: Looking,
+  access: ClusterAccess,
   plan: Plan | undefined,
   timeLimit: number,
 ): Promise<DoctorReport> {

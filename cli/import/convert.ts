@@ -12,7 +12,7 @@ import { gpuPresent } from "../../components/recipe/machine/machine-recipe";
 import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
 import { defined, filled, flat, repeated } from "../../components/recipe/mapping";
 import { newestExposure } from "../discover/exposure";
-import { stackText, toDo, unnamed } from "../stack-text";
+import { stackText, taskText, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
 import { finalPatchTexts } from "./operations";
 import type { PlaceOf } from "./places";
@@ -105,7 +105,7 @@ export function convert(
       machines: Object.fromEntries(
         gpuNodes.map((read) => {
           const ownDriver = defined({
-            driver: isShared ? undefined : (driverOf(read.image) ?? blank(read)),
+            driver: isShared ? undefined : (driverOf(read.image) ?? emptyDriver(read)),
           });
           return [
             read.node.hostname,
@@ -288,7 +288,7 @@ const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
   branch ? { branch, ...defined({ flavour }) } : undefined;
 
 /** The driver of a machine with an unknown image: a placeholder, so that the plan asks for it. */
-const blank = ({ image }: ReadNode): DriverSpec | undefined =>
+const emptyDriver = ({ image }: ReadNode): DriverSpec | undefined =>
   image.unknown === undefined ? undefined : {};
 
 /**
@@ -420,5 +420,5 @@ export function renderStack({ spec, notes }: Imported, source: string): string {
     `The GPU nodes of ${source}. Another tool still manages their configuration: this stack only adds NVIDIA's part.`,
     "NVIDIA's modules, extensions and installer images follow from the cards, and are not repeated here.",
   ];
-  return stackText(spec, { head, tasksAndNotes: notes.map(toDo) });
+  return stackText(spec, { head, tasksAndNotes: notes.map(taskText) });
 }

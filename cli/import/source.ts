@@ -49,7 +49,7 @@ const schematicFileScope = {
 };
 
 /** The user's options in addition to the files. */
-export interface Said {
+export interface SourceOptions {
   /** Files of variables. Default: those that talhelper reads. */
   environmentFiles: string[] | undefined;
   schematicFiles: string[];
@@ -66,7 +66,7 @@ export interface Said {
  *
  * @throws Error naming what cannot be read.
  */
-export function readSource(files: string[], options: Said): Source {
+export function readSource(files: string[], options: SourceOptions): Source {
   const texts = files.map((file) => contentOf(file, "FILE"));
   const inputFiles = files.map((file, index): PatchFile => ({
     file: path.resolve(file),
@@ -87,7 +87,7 @@ export function readSource(files: string[], options: Said): Source {
   const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
   if (machines.length > 0)
     return {
-      ...ofMachines(machines),
+      ...sourceOfMachines(machines),
       schematics,
       patchFiles: new Map(),
       unread: [],
@@ -124,7 +124,7 @@ function schematicFilesNear(folder: string): string[] {
 }
 
 /** Reads a topf.yaml with its patches. Files that it names are read only if they belong to the project. */
-function topfOf(file: string, text: string, options: Said): ReturnType<typeof readTopf> {
+function topfOf(file: string, text: string, options: SourceOptions): ReturnType<typeof readTopf> {
   const roots = [...(options.roots ?? []), projectRootOf(path.dirname(file))];
   return readTopf(file, text, {
     textOf: (name) => textOfProject(roots, name),
@@ -143,7 +143,7 @@ function topfOf(file: string, text: string, options: Said): ReturnType<typeof re
 function talconfigOf(
   file: string,
   text: string,
-  options: Said,
+  options: SourceOptions,
 ): Pick<Source, "config" | "patchFiles" | "unread"> {
   const folder = path.dirname(file);
   const roots = [...(options.roots ?? []), projectRootOf(folder)];
@@ -261,7 +261,7 @@ function textOfProject(roots: readonly string[], file: string): string {
   return textBelow(root, file);
 }
 
-function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
+function sourceOfMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   const repeatedName = repeated(machines.map(({ node }) => node.hostname));
   if (repeatedName !== undefined)
     throw new Error(

@@ -51,7 +51,9 @@ export function compare(
     stack,
     ...defined({ base }),
     stackChanges:
-      before === undefined ? [] : fieldChanges(saidOf(before.plan.spec), saidOf(after.plan.spec)),
+      before === undefined
+        ? []
+        : fieldChanges(statedSpecOf(before.plan.spec), statedSpecOf(after.plan.spec)),
     machines: Object.entries(effects).map(([name, effect]) => {
       const [previousMachine, nextMachine] = [before?.plan, after.plan].map((plan) =>
         plan?.machines.find((machine) => machine.name === name),
@@ -181,7 +183,7 @@ function releaseText({ spec, kubernetes: { release, external } }: Plan): string 
 }
 
 /** A stack without line numbers of files, so that a moved line is no difference. */
-function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted> {
+function statedSpecOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted> {
   if (external?.read === undefined) return redacted({ ...spec, ...(external && { external }) });
   const { places: _, ...read } = external.read;
   return redacted({ ...spec, external: { ...external, read } });

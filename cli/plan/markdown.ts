@@ -35,7 +35,7 @@ export function asProse(text: string): string {
  * begins nothing. A backslash at the end would escape the next character.
  */
 const plain = (text: string): string =>
-  uncalled(
+  withoutMentions(
     text.replace(
       /\\(?=[!-/:-@[-`{-~]|$)|[*[\]<&$]|~(?=~)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g,
       "\\$&",
@@ -47,12 +47,12 @@ const plain = (text: string): string =>
  * addresses (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). GitHub does this on the
  * rendered page, so a backslash would not help.
  */
-const uncalled = (text: string): string =>
+const withoutMentions = (text: string): string =>
   text.replace(/@|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)/gi, "$&\u200b");
 
 /** A text in HTML, safe also if Markdown is rendered within it. */
 export const asHtml = (text: string): string =>
-  uncalled(text)
+  withoutMentions(text)
     .replace(/[\r\n]+/g, " ")
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

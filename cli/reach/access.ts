@@ -34,7 +34,7 @@ export interface Access {
 }
 
 /** Access to a cluster, and the lines that describe it before the first read. */
-export interface Looking extends Access {
+export interface ClusterAccess extends Access {
   /** Skipped parts, with the reason. */
   leftOut: string[];
 }
@@ -49,7 +49,7 @@ export function accessOf(
   talosconfig: string | undefined,
   environment: NodeJS.ProcessEnv,
   now: Date,
-): Looking {
+): ClusterAccess {
   const machines = talosconfig ?? (environment.TALOSCONFIG || undefined);
   return {
     kubeconfig: usualKubeconfig(kubeconfig, environment),

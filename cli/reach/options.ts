@@ -1,5 +1,5 @@
 import { inTime } from "../../components/clients/clock";
-import { accessOf, type Looking } from "./access";
+import { accessOf, type ClusterAccess } from "./access";
 import { type ParsedArgs, type Option, valueOf } from "../verb";
 
 /** Seconds after which a verb by default gives up on reads without an answer. */
@@ -33,7 +33,7 @@ export const reachOptions = (withoutTalosconfig: string): Record<string, Option>
  */
 export async function readWithAccess<T>(
   args: ParsedArgs,
-  read: (access: Looking, timeLimit: number) => Promise<T>,
+  read: (access: ClusterAccess, timeLimit: number) => Promise<T>,
 ): Promise<T> {
   const seconds = secondsOf(valueOf(args, "within"));
   const access = accessOf(

@@ -56,7 +56,7 @@ export function makeFleet(
       pulumi.mergeOptions(opts, {
         dependsOn: earlierMachines.length > 0 ? lastOf(earlierMachines) : dependency,
         ...provider,
-        ...(plan.spec.away?.includes(machine.name) ? { transformations: [leftAsIs] } : {}),
+        ...(plan.spec.away?.includes(machine.name) ? { transformations: [ignoreAllChanges] } : {}),
       }),
     );
     madeMachines.set(machine.name, madeMachine);
@@ -135,7 +135,7 @@ export function makeFleet(
 const hasGpus = ({ gpuCount }: PlannedMachine): boolean => gpuCount > 0;
 
 /** An update changes nothing of a machine that is away. */
-export const leftAsIs: pulumi.ResourceTransformation = ({ props, opts }) => ({
+export const ignoreAllChanges: pulumi.ResourceTransformation = ({ props, opts }) => ({
   props,
   opts: pulumi.mergeOptions(opts, { ignoreChanges: ["*"] }),
 });

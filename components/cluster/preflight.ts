@@ -78,7 +78,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       ? workloadNamespaces
       : [namespace, ...workloadNamespaces];
   return {
-    machines: spec.bootstrap ? [] : talosMachines.map(askedOf),
+    machines: spec.bootstrap ? [] : talosMachines.map(machineToAsk),
     omni: machines.filter((machine) => !isDriven(machine)).map(omniTaskOf),
     installers: [...new Set(talosMachines.map(({ installerImage }) => installerImage))].sort(),
     ...(kubernetes.external
@@ -138,7 +138,7 @@ type DrivenMachine = PlannedMachine & {
 const isDriven = (machine: PlannedMachine): machine is DrivenMachine =>
   machine.configuration !== "omni";
 
-function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
+function machineToAsk(machine: DrivenMachine): PreflightTask["machines"][number] {
   const {
     address,
     configuration,

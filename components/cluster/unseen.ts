@@ -13,7 +13,7 @@ import { PATIENCE } from "./preflight";
  * @param kubeconfig the argument of the component.
  * @param reasonOf finds the reason why the cluster does not answer; undefined if it answers.
  */
-export function warnIfUnseen(
+export function warnIfClusterUnreachable(
   name: string,
   kubeconfig: unknown,
   reasonOf = whyUnseen,
@@ -22,7 +22,7 @@ export function warnIfUnseen(
   let pendingWarning: Promise<void> | undefined;
   const warnIfUnreachable = async (): Promise<void> => {
     const reason = await reasonOf(kubeconfig);
-    if (reason !== undefined) void pulumi.log.warn(unseen(reason));
+    if (reason !== undefined) void pulumi.log.warn(unreachableWarning(reason));
   };
   // Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it.
   const warnOnce = AsyncResource.bind(() => (pendingWarning ??= warnIfUnreachable()));
@@ -33,7 +33,7 @@ export function warnIfUnseen(
 }
 
 /** Message of a preview about a cluster that does not answer. */
-export const unseen = (reason: string): string =>
+export const unreachableWarning = (reason: string): string =>
   renderFinding({
     field: "kubeconfig",
     problem: `the cluster did not answer (${reason})`,

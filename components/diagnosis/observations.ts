@@ -37,13 +37,13 @@ type Observed<
 const named = ({ namespace = "", name = "" }: k8s.V1ObjectMeta = {}) => ({ namespace, name });
 
 /** Logs of containers, by `namespace/pod/container`. */
-export type Heard = ReadonlyMap<string, string>;
+export type ContainerLogs = ReadonlyMap<string, string>;
 
 /** A pod with its containers. */
 export type ObservedPod = Observed<typeof observedPod, "namespace" | "name" | "phase">;
 
 /** @param logs what the logs of its containers say. */
-export function observedPod({ metadata, spec, status }: k8s.V1Pod, logs: Heard) {
+export function observedPod({ metadata, spec, status }: k8s.V1Pod, logs: ContainerLogs) {
   const { namespace, name } = named(metadata);
   const container = (containerStatus: k8s.V1ContainerStatus): ObservedContainer =>
     observedContainer(containerStatus, logs.get(`${namespace}/${name}/${containerStatus.name}`));

@@ -36,7 +36,7 @@ export interface Stages {
 }
 
 /** Resources around the objects in Kubernetes. */
-export interface Surroundings extends Stages {
+export interface StackContext extends Stages {
   /** Resource whose replacement also replaces the GPU provider. Default: none. */
   exposure?: pulumi.Resource;
   /** Credentials of the gate, which uses the kubeconfig among them; without it, the file that KUBECONFIG names. */
@@ -60,7 +60,7 @@ export function gpuStack(
     exposure,
     secrets = {},
     reconcile = reconciling(name, undefined, secrets),
-  }: Surroundings,
+  }: StackContext,
   opts: pulumi.CustomResourceOptions,
 ): Gate {
   const recipe = plan.kubernetes;

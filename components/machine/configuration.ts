@@ -75,7 +75,7 @@ const configureOwned: Configuring = (name, machine, access, opts) => {
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Patches are not secret. Passed here, and not to the generation, they appear in a preview.
-      configPatches: notedOn(patches, reconcileToken),
+      configPatches: withTokenNote(patches, reconcileToken),
       // In maintenance mode the first configuration takes effect at once and installs Talos. Later configurations that
       // need a reboot are staged, so that the upgrade program reboots the machines in order (terraform-provider-talos
       // v0.11.0, pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
@@ -97,7 +97,7 @@ const configureOwned: Configuring = (name, machine, access, opts) => {
  * Patches with `reconcileToken` in a comment. The provider sends a configuration again only if an input has changed,
  * and never compares it with the machine's. Talos ignores the comment.
  */
-function notedOn(patches: string[], reconcileToken: string | undefined): string[] {
+function withTokenNote(patches: string[], reconcileToken: string | undefined): string[] {
   if (reconcileToken === undefined) return patches;
   return patches.map((patch, index) =>
     index < patches.length - 1 ? patch : `# reconcileToken: ${reconcileToken}\n${patch}`,

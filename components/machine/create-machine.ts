@@ -4,7 +4,7 @@ import { type Access, withKubeconfig } from "../credentials/access";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
-import { hookPrediction, type Foretelling as Prediction } from "./foretell";
+import { hookPrediction, type UpdatePrediction as Prediction } from "./foretell";
 import { labelNode } from "./node";
 import { registerSchematic } from "./schematic";
 import { type Upgraded, upgradeMachine } from "./upgrade";

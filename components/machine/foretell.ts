@@ -12,7 +12,7 @@ import {
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
 /** Inputs and options with which a preview reports whether a machine reboots. */
-export interface Foretelling {
+export interface UpdatePrediction {
   /** The wanted state of the machine, which is the inputs of its component. */
   state: MachineState;
   /** Options of the machine's component. */
@@ -37,7 +37,7 @@ export function hookPrediction(
   machine: PlannedMachine,
   component: () => pulumi.Resource,
   opts: pulumi.ComponentResourceOptions = {},
-): Foretelling {
+): UpdatePrediction {
   const state = machineState(machine);
   if (!pulumi.runtime.isDryRun() || !hooksAreThere("registerResourceHook"))
     return { state, component: opts, program: (programOpts) => programOpts };

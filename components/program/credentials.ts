@@ -3,7 +3,7 @@ import { readTalosconfig } from "../clients/talos/talosconfig";
 import { secretValues } from "../clients/secret-files";
 import type { FieldFinding } from "../clients/failure";
 import { defined } from "../recipe/mapping";
-import { take } from "./environment";
+import { takeVariable } from "./environment";
 
 /** Environment variables with the contents of credentials. */
 const variables = {
@@ -31,10 +31,10 @@ export class Credentials {
 
   constructor(environment: NodeJS.ProcessEnv = process.env) {
     this.environment = environment;
-    const talosconfig = take(variables.talosconfig);
-    const kubeconfig = take(variables.kubeconfig);
-    const omniEndpoint = take(variables.omniEndpoint);
-    const omniServiceAccountKey = take(variables.omniServiceAccountKey);
+    const talosconfig = takeVariable(variables.talosconfig);
+    const kubeconfig = takeVariable(variables.kubeconfig);
+    const omniEndpoint = takeVariable(variables.omniEndpoint);
+    const omniServiceAccountKey = takeVariable(variables.omniServiceAccountKey);
     const stated = { talosconfig, kubeconfig, omniEndpoint, omniServiceAccountKey };
     this.empty = Object.entries(stated).flatMap(([name, value]) =>
       value === "" ? [emptyCredential(name)] : [],

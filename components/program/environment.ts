@@ -9,7 +9,7 @@ import * as z from "zod";
  * Reads a variable and removes it from the environment, so that no child process inherits it. Undefined if it is not
  * set. An empty text is returned as such: the caller must not replace an empty credential by a different credential.
  */
-export function take(name: string): string | undefined {
+export function takeVariable(name: string): string | undefined {
   const value = process.env[name];
   delete process.env[name];
   return value;
@@ -18,7 +18,7 @@ export function take(name: string): string | undefined {
 /** Answer of this resource's last run, which Pulumi's command provider passes in this variable. */
 export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
   const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
-  return text === undefined || text === "" ? undefined : parsed(type, JSON.parse(text));
+  return text === undefined || text === "" ? undefined : parseTask(type, JSON.parse(text));
 }
 
 /**
@@ -27,13 +27,13 @@ export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undef
 export function readTask<T extends z.ZodObject>(type: T, text: string): z.infer<T> {
   const seconds = Number(process.env["TALOS_GPU_POLL_SECONDS"]);
   const looks = seconds > 0 && Object.hasOwn(type.shape, "pollSeconds");
-  return parsed(type, {
+  return parseTask(type, {
     ...(looks ? { pollSeconds: seconds } : {}),
     ...(JSON.parse(text) as object),
   });
 }
 
-function parsed<T extends z.ZodType>(type: T, value: unknown): z.infer<T> {
+function parseTask<T extends z.ZodType>(type: T, value: unknown): z.infer<T> {
   const result = type.safeParse(value);
   if (result.success) return result.data;
   throw new Error(

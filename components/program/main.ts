@@ -28,7 +28,7 @@ async function main(name = ""): Promise<void> {
   const progress = new BoundedProgress(write);
   const clean = (text: string): string => redact(text, credentials.secrets);
   // Pulumi prints the lines unchanged, and they contain names and messages of machines and pods.
-  const report = (line: string): void => progress.report(withoutLong(inLine(clean(line))));
+  const report = (line: string): void => progress.report(shortenLines(inLine(clean(line))));
   // A stream fails if its reader is gone; the program still finishes what it has begun.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
@@ -50,7 +50,7 @@ async function main(name = ""): Promise<void> {
     process.stdout.write(`${JSON.stringify(await verb.run(input, clients))}\n`);
   } catch (error) {
     // Pulumi stores nothing about a failed run, so the error is printed in full.
-    write(withoutLong(printable(clean(describe(error, fieldOf(name, input))))));
+    write(shortenLines(printable(clean(describe(error, fieldOf(name, input))))));
     process.exitCode = 1;
   }
 }
@@ -60,7 +60,7 @@ async function main(name = ""): Promise<void> {
  * of 64 KiB: the program's next write would then block forever, and Pulumi would wait for the program (pulumi-command,
  * provider/pkg/provider/util, LogOutput).
  */
-function withoutLong(text: string): string {
+function shortenLines(text: string): string {
   const longest = 8_000;
   const cut = (line: string): string =>
     line.length > longest ? `${line.slice(0, longest)} …` : line;

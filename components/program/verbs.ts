@@ -73,7 +73,7 @@ const benchOf = ({ machine, address }: { machine: string; address: string }, cli
   report: clients.reportOf(machine),
 });
 
-const configurationBy =
+const runOnConfiguration =
   (runTask: typeof adopt | typeof release): Run<typeof adoptTask> =>
   (task, clients) =>
     runTask(task, previousAnswer(adoptResult), {
@@ -81,7 +81,7 @@ const configurationBy =
       isAwaited: clients.isAwaited,
     });
 
-const inOmni =
+const runInOmni =
   (runTask: typeof applyToOmni | typeof releaseFromOmni): Run<typeof omniTask> =>
   (task, clients) =>
     runTask(task, clients.omni, clients.reportOf(task.machine), clock);
@@ -90,14 +90,14 @@ const inOmni =
 export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["preflight", verb(preflightTask, [], runPreflight, true)],
   ["upgrade", verb(upgradeTask, ["talosconfig", "kubeconfig"], runUpgrade, true)],
-  ["adopt", verb(adoptTask, ["talosconfig"], configurationBy(adopt))],
-  ["release", verb(adoptTask, ["talosconfig"], configurationBy(release))],
+  ["adopt", verb(adoptTask, ["talosconfig"], runOnConfiguration(adopt))],
+  ["release", verb(adoptTask, ["talosconfig"], runOnConfiguration(release))],
   ["untaint", verb(untaintTask, ["kubeconfig"], runUntaint)],
   ["await-free", verb(freeTask, ["kubeconfig"], runAwaitFree, true)],
   ["put-back", verb(putBackTask, [], runPutBack)],
   ["gate", verb(gateTask, [], runGate, true)],
-  ["omni-apply", verb(omniTask, [], inOmni(applyToOmni))],
-  ["omni-release", verb(omniTask, [], inOmni(releaseFromOmni))],
+  ["omni-apply", verb(omniTask, [], runInOmni(applyToOmni))],
+  ["omni-release", verb(omniTask, [], runInOmni(releaseFromOmni))],
   ["omni-wait", verb(omniWaitTask, ["talosconfig"], runOmniWait, true)],
 ]);
 

@@ -3,7 +3,7 @@ import { kubernetesRecipe } from "./cluster/cluster-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
 import { needsMarkers } from "./cluster/markers";
-import { factsOf, seenBy } from "./machine/apart";
+import { factsOf, specFor } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
 import { gpuProviderNameOf, gpuProviderOf } from "./facts/gpu-provider";
@@ -62,7 +62,7 @@ export function planBasis(statedSpec: ClusterSpec): PlanBasis {
   );
   const facts = inUpgradeOrder(
     Object.entries(spec.machines).map(([name, machine]) => ({
-      ...machineFacts(name, machine, seenBy(spec, machine), releaseOf(machine)),
+      ...machineFacts(name, machine, specFor(spec, machine), releaseOf(machine)),
       role: machine.role,
     })),
     spec.upgrade?.first,
@@ -81,7 +81,7 @@ export function planBasis(statedSpec: ClusterSpec): PlanBasis {
     const machineRelease = releaseOf(machine.spec);
     const machineContext = {
       ...context,
-      spec: seenBy(spec, machine.spec),
+      spec: specFor(spec, machine.spec),
       ...(machineRelease ? { release: machineRelease } : {}),
     };
     const recipe = machineRecipe(machine, machinePatches[index]!, machineContext);

@@ -5,8 +5,8 @@ import { comfyUiImage } from "../recipe/facts/cuda";
 import { type ComfyUiSpec } from "../recipe/spec/index";
 import { comfyui as kind } from "../recipe/stack/workloads/comfyui";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
-import { patient } from "./server";
-import { type Storing, storingServer } from "./storing-server";
+import { patienceOf } from "./server";
+import { type StorageArgs, storingServer } from "./storing-server";
 
 /** Arguments of a ComfyUI server. */
 export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
@@ -31,7 +31,7 @@ export class ComfyUi extends pulumi.ComponentResource {
     checkWorkloadArguments("ComfyUi", name, "comfyui", args, accessRules);
     super("talos-gpu:index:ComfyUi", name, registeredWith(args), opts);
     const alive = { httpGet: { path: "/system_stats", port: "http" } };
-    const storing: Storing = {
+    const storing: StorageArgs = {
       storage: "50Gi",
       mountPath: "/root",
       container: (readyWithin) => ({
@@ -39,7 +39,11 @@ export class ComfyUi extends pulumi.ComponentResource {
         // The image needs root: it has the program and its data under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
         // The first start copies the program to the volume.
-        startupProbe: { ...alive, periodSeconds: 10, failureThreshold: patient(readyWithin, 10) },
+        startupProbe: {
+          ...alive,
+          periodSeconds: 10,
+          failureThreshold: patienceOf(readyWithin, 10),
+        },
         readinessProbe: { ...alive, periodSeconds: 10 },
         // No liveness probe: the queue is in memory, and a restart would lose it.
       }),

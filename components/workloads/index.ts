@@ -67,7 +67,7 @@ export function gpuWorkloads(
 }
 
 /** Inputs for the components of the servers. */
-interface Surroundings {
+interface ServeContext {
   /** A workload's spec with its access to the GPUs. */
   withGpuAccess: <T extends GpuRequestSpec>(workload: T) => T & GpuAccess;
   common: GpuAccess;
@@ -81,7 +81,7 @@ type ServerKind = Exclude<WorkloadKind, "pods">;
 type Maker<W extends ServerKind> = (
   name: string,
   spec: NonNullable<WorkloadsSpec[W]> & { serverName?: string },
-  context: Surroundings & { cudaVersion: string; spec: WorkloadsSpec; endpoints: Endpoints },
+  context: ServeContext & { cudaVersion: string; spec: WorkloadsSpec; endpoints: Endpoints },
 ) => { endpoint: pulumi.Output<string> };
 type Endpoints = Record<string, pulumi.Output<string>>;
 
@@ -155,7 +155,7 @@ function groupController(
  *
  * @returns the URLs of active servers.
  */
-function serve(name: string, plan: Plan, context: Surroundings): Endpoints {
+function serve(name: string, plan: Plan, context: ServeContext): Endpoints {
   const spec = plan.spec.workloads ?? {};
   const { cudaVersion } = plan.kubernetes;
   const endpoints: Endpoints = {};

@@ -6,7 +6,7 @@ import { type OllamaSpec } from "../recipe/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
 import { ollamaModels } from "./ollama-models";
-import { type Storing, storingServer } from "./storing-server";
+import { type StorageArgs, storingServer } from "./storing-server";
 
 const { port } = kind.server;
 const home = "/var/lib/ollama";
@@ -33,7 +33,7 @@ export class Ollama extends pulumi.ComponentResource {
     super("talos-gpu:index:Ollama", name, registeredWith(args), opts);
     const child = { parent: this };
     const alive = { httpGet: { path: "/", port: "http" } };
-    const storing: Storing = {
+    const storing: StorageArgs = {
       storage: "30Gi",
       mountPath: home,
       container: (readyWithin) => ({

@@ -36,7 +36,7 @@ export interface Server {
  *
  * @param period Seconds between two probes.
  */
-export const patient = (readyWithin: number, period: number): number =>
+export const patienceOf = (readyWithin: number, period: number): number =>
   Math.ceil(Math.max(readyWithin, 3600) / period);
 
 /** A Deployment and its Service. */

@@ -34,7 +34,7 @@ interface Group {
 }
 
 /** Properties that differ between the kinds of servers. */
-export interface Storing {
+export interface StorageArgs {
   /** Default size of the volume, e.g. `30Gi`. */
   storage: string;
   /** Mount path of the volume in its container. */
@@ -57,7 +57,7 @@ export function storingServer<Args extends StoringArgs>(
     readonly volumeSuffix: string;
   },
   args: Args,
-  { storage, mountPath, container, group, sharedMount, pod = {} }: Storing,
+  { storage, mountPath, container, group, sharedMount, pod = {} }: StorageArgs,
   opts: pulumi.CustomResourceOptions,
 ): Server {
   const { volumeSuffix } = kind;

@@ -8,8 +8,8 @@ import { vllm as kind } from "../recipe/stack/workloads/vllm";
 import { masterPort, vllmSplit } from "../recipe/facts/vllm";
 import { fabricCheck } from "./fabric";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
-import { patient } from "./server";
-import { type Storing, storingServer } from "./storing-server";
+import { patienceOf } from "./server";
+import { type StorageArgs, storingServer } from "./storing-server";
 
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, ServerAccess {
@@ -40,14 +40,14 @@ export class Vllm extends pulumi.ComponentResource {
     const alive = { httpGet: { path: "/health", port: "http" } };
     const { machines = 1, gpus: cards = 1, fabric } = args;
     const image = args.image ?? vllmImage(args.cudaVersion ?? (machines > 1 ? "13.0" : "12.4"));
-    const storing: Storing = {
+    const storing: StorageArgs = {
       storage: "100Gi",
       mountPath: "/root/.cache",
       ...(machines > 1 && {
         group: {
           machines,
           first: (readyWithin) =>
-            fabricCheck({ image, cards, limit: patient(readyWithin, 1), ...fabric }),
+            fabricCheck({ image, cards, limit: patienceOf(readyWithin, 1), ...fabric }),
           follower: [...vllmCommand(args), "--headless"],
         },
       }),
@@ -58,7 +58,11 @@ export class Vllm extends pulumi.ComponentResource {
         // The image needs root: it has its caches under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
         // The first start downloads the model and compiles for the card; /health answers once it is loaded.
-        startupProbe: { ...alive, periodSeconds: 10, failureThreshold: patient(readyWithin, 10) },
+        startupProbe: {
+          ...alive,
+          periodSeconds: 10,
+          failureThreshold: patienceOf(readyWithin, 10),
+        },
         readinessProbe: { ...alive, periodSeconds: 5 },
         livenessProbe: { ...alive, periodSeconds: 15, timeoutSeconds: 5, failureThreshold: 6 },
       }),

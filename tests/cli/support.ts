@@ -7,7 +7,7 @@ import * as path from "node:path";
 import { bundle } from "../../generate/package/bundles";
 import type { DoctorReport } from "../../cli/doctor/report";
 import { parseOptions } from "../../cli/options";
-import { printed } from "../../cli/printed";
+import { printingTo } from "../../cli/printed";
 import type { Output, Verb } from "../../cli/verb";
 
 /** Makes a temporary folder for one test. */
@@ -91,7 +91,7 @@ export async function runVerb(
 ) {
   let result = "";
   const remarks: string[] = [];
-  const output = printed({
+  const output = printingTo({
     result: (text) => void (result += text),
     remark: (text) => void remarks.push(text),
     ...screen,

@@ -1,7 +1,7 @@
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { KubernetesApi } from "../../components/clients/kubernetes/api";
-import { objectsBy } from "../../components/kubernetes/guard/cluster-objects";
+import { clusterObjectsOf } from "../../components/kubernetes/guard/cluster-objects";
 
 interface Kind {
   kind: string;
@@ -63,7 +63,8 @@ async function contentOfNamespace(answer: (path: string) => [number, object]): P
     applyToHTTPSOptions: () => Promise.resolve(),
   });
   try {
-    return (await objectsBy(api).read({ apiVersion: "v1", kind: "Namespace", name: "gpu" }))!.holds;
+    return (await clusterObjectsOf(api).read({ apiVersion: "v1", kind: "Namespace", name: "gpu" }))!
+      .holds;
   } finally {
     server.closeAllConnections();
     server.close();

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { unknown as unknownValue } from "@pulumi/pulumi/output";
 import { KubernetesError } from "../../components/clients/kubernetes/error";
-import { unseen } from "../../components/cluster/unseen";
+import { unreachableWarning } from "../../components/cluster/unseen";
 import { whyUnseen } from "../../components/lookups/ask-cluster";
 
 const unreachableError = new KubernetesError(
@@ -69,7 +69,7 @@ test.each<[kubeconfigIs: string, kubeconfig: unknown]>([
 });
 
 test("the preview's warning has a problem, a reason and a remedy", () => {
-  expect(unseen("https://192.0.2.1:6443 refuses the connection").split("; ")).toEqual([
+  expect(unreachableWarning("https://192.0.2.1:6443 refuses the connection").split("; ")).toEqual([
     "kubeconfig: the cluster did not answer (https://192.0.2.1:6443 refuses the connection)",
     "this preview cannot show which objects already exist, and the update first waits up to 3m for the cluster",
     expect.stringContaining("check the URL, the credentials, and that a control plane is up"),

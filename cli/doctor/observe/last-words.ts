@@ -1,11 +1,11 @@
 import type * as k8s from "@kubernetes/client-node";
 import { isTransient, lastLine } from "../../../components/clients/failure";
 import { defined } from "../../../components/recipe/mapping";
-import type { Heard } from "../../../components/diagnosis/observations";
+import type { ContainerLogs } from "../../../components/diagnosis/observations";
 import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
 
 /** A container whose log must be read. If it restarted since, its last words are in the log of the previous run. */
-type Silent = ReturnType<typeof containersOf>[number];
+type SilentContainer = ReturnType<typeof containersOf>[number];
 
 /** The largest number of logs that are read. If more pods fail, they usually have the same reason. */
 const MOST = 20;
@@ -17,14 +17,17 @@ const LINES = 80;
  * Containers that failed without a termination message, so that only their log has the reason. Charts seldom set
  * `terminationMessagePolicy: FallbackToLogsOnError`, so that a pod's status says no more than an exit code.
  */
-export const silentContainers = (pods: readonly k8s.V1Pod[]): Silent[] =>
+export const silentContainers = (pods: readonly k8s.V1Pod[]): SilentContainer[] =>
   containersOf(pods, endedBadly, runs);
 
 /**
  * Device plugins on a node that offers no GPU. With FAIL_ON_INIT_ERROR=false a plugin without a card runs and is ready;
  * only its log names what it lacks.
  */
-export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1Node[]): Silent[] {
+export function idlePlugins(
+  pods: readonly k8s.V1Pod[],
+  nodes: readonly k8s.V1Node[],
+): SilentContainer[] {
   const nodesWithoutGpus = new Set(
     nodes.filter((node) => !offersGpus(node)).map(({ metadata }) => metadata?.name),
   );
@@ -36,7 +39,7 @@ export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1No
 }
 
 /** Init containers of the stack's own pods. Only their log names what they wait for. */
-export function firstContainers(pods: readonly k8s.V1Pod[]): Silent[] {
+export function firstContainers(pods: readonly k8s.V1Pod[]): SilentContainer[] {
   const podsOfPackage = pods.filter(
     ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] === "talos-gpu",
   );
@@ -47,14 +50,14 @@ export function firstContainers(pods: readonly k8s.V1Pod[]): Silent[] {
   return containersOf(initContainersOnly, runs);
 }
 
-type Which = (status: k8s.V1ContainerStatus) => boolean;
+type ContainerFilter = (status: k8s.V1ContainerStatus) => boolean;
 
-const runs: Which = ({ state }) => state?.running !== undefined;
+const runs: ContainerFilter = ({ state }) => state?.running !== undefined;
 
 function containersOf(
   pods: readonly k8s.V1Pod[],
-  isWanted: Which,
-  isRestarted: Which = () => false,
+  isWanted: ContainerFilter,
+  isRestarted: ContainerFilter = () => false,
 ) {
   const all = pods.flatMap(({ metadata: { namespace = "", name: pod = "" } = {}, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
@@ -88,7 +91,7 @@ export async function readLastLogs(
   pods: readonly k8s.V1Pod[],
   nodes: readonly k8s.V1Node[],
   api: Pick<KubernetesApi, "text">,
-): Promise<{ logs: Heard; unread: string[] }> {
+): Promise<{ logs: ContainerLogs; unread: string[] }> {
   const logs = new Map<string, string>();
   const unread: string[] = [];
   const silent = [...silentContainers(pods), ...idlePlugins(pods, nodes), ...firstContainers(pods)];

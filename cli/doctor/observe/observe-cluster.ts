@@ -97,7 +97,7 @@ export async function observeCluster(
   });
   const { unseen, leftOut } = blindSpots(failed);
   const addresses = addressesOf(nodes ?? []);
-  if (nothingSeen(failed)) return { observations, unseen, leftOut, addresses };
+  if (isNothingRead(failed)) return { observations, unseen, leftOut, addresses };
   return {
     observations,
     unseen: [...unseen, ...failedReads, ...unread],
@@ -114,12 +114,12 @@ const reasonsOf = (failed: Failed[]): string[] => [
 ];
 
 /** Whether every kind failed to be read, for one common reason. */
-const nothingSeen = (failed: Failed[]): boolean =>
+const isNothingRead = (failed: Failed[]): boolean =>
   failed.length === Object.keys(paths).length && reasonsOf(failed).length === 1;
 
 function blindSpots(failed: Failed[]): Pick<ClusterObservation, "unseen" | "leftOut"> {
   const reasons = reasonsOf(failed);
-  if (nothingSeen(failed))
+  if (isNothingRead(failed))
     return { unseen: [`Kubernetes could not be read: ${reasons.join(", ")}`], leftOut: [] };
   const toleratedFailures = failed.filter(
     ({ kind, error }) => error.code === 403 && oftenHidden.includes(kind),

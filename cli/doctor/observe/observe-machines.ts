@@ -43,7 +43,7 @@ export async function observeMachines(
     async (name, talos, version) => {
       const { machine, failed } = await observePatiently(name, talos, access.patience ?? 0);
       result.machines.push(machine);
-      if (failed.length > 0) result.unseen.push(...unfit(version, machine.talosVersion));
+      if (failed.length > 0) result.unseen.push(...versionWarning(version, machine.talosVersion));
       for (const { description: part, error } of failed) {
         const why = whyNot(error, access.problem);
         const isForbidden = part === "configuration" && /PermissionDenied/.test(error.message);
@@ -61,7 +61,7 @@ export async function observeMachines(
 }
 
 /** Findings about a talosctl whose version is too far from the machine's. */
-const unfit = (client: string, running: string | undefined): string[] =>
+const versionWarning = (client: string, running: string | undefined): string[] =>
   running === undefined ? [] : checkClient(client, running, running).map(renderFinding);
 
 /** The reason why a machine was not read. A known problem of the talosconfig explains every refusal. */
@@ -138,7 +138,7 @@ async function observeMachine(
         if (isTransient(error)) throw error;
         return [];
       };
-      const logReads = failing(observedMachine.services ?? {}).map((name) =>
+      const logReads = failingServices(observedMachine.services ?? {}).map((name) =>
         machine.lastWords(name).catch(emptyIfMissing),
       );
       errors.push(...(await Promise.all(logReads)).flat());
@@ -184,7 +184,7 @@ async function observeMachine(
 }
 
 /** NVIDIA's services that are neither running nor finished. */
-const failing = (services: Record<string, string>): string[] =>
+const failingServices = (services: Record<string, string>): string[] =>
   Object.keys(services).filter(
     (name) => /^ext-nvidia-/.test(name) && !/^(?:Running|Finished)$/.test(services[name]!),
   );

@@ -210,7 +210,7 @@ export class KubernetesApi {
     )
       return answer;
     throw (
-      (answer.status === 401 ? this.outOfForce(description, options) : undefined) ??
+      (answer.status === 401 ? this.expiredCertificateError(description, options) : undefined) ??
       answerProblem(description, this.server, answer, this.secrets)
     );
   }
@@ -226,7 +226,7 @@ export class KubernetesApi {
     const answer = await this.send(`${this.server}${path}`, requestOptions, options).catch(
       (error: Error) => {
         throw (
-          this.outOfForce(description, options) ??
+          this.expiredCertificateError(description, options) ??
           connectionProblem(description, this.server, error, this.limit, this.secrets)
         );
       },
@@ -293,7 +293,7 @@ export class KubernetesApi {
         redact(`kubeconfig: ${(error as Error).message}`, this.secrets),
       );
     }
-    return { ...options, agent: this.shared(options.agent) };
+    return { ...options, agent: this.sharedAgentOf(options.agent) };
   }
 
   /**
@@ -344,7 +344,7 @@ export class KubernetesApi {
    * 1.4, `createAgent`), which costs a key exchange each. A new certificate, e.g. from a credential plugin, gets new
    * connections.
    */
-  private shared(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
+  private sharedAgentOf(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
     // A proxy's agent manages its own connections.
     if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent;
     if (
@@ -358,7 +358,7 @@ export class KubernetesApi {
   }
 
   /** Error about a client certificate that is not valid now, instead of the server's refusal, which says less. */
-  private outOfForce(
+  private expiredCertificateError(
     description: string,
     { cert }: https.RequestOptions,
   ): KubernetesError | undefined {

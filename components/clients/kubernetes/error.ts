@@ -81,13 +81,13 @@ export function unexpectedAnswer(
   answer: Answer,
   problem: CallErrorKind = "refused",
 ): KubernetesError {
-  const words = strangerWords(server, answer);
+  const words = unexpectedAnswerText(server, answer);
   const pause = pauseOf(answer, undefined);
   return new KubernetesError(problem, description, words, answer.status, [], false, pause);
 }
 
 /** Description of a server that answered instead of a Kubernetes API. */
-function strangerWords(server: string, { status, headers, body }: Answer): string {
+function unexpectedAnswerText(server: string, { status, headers, body }: Answer): string {
   if (status >= 300 && status < 400)
     return `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy is in front of the API`;
   if (/html/.test(headers["content-type"] ?? "") || /^\s*<(!doctype|html)/i.test(body))

@@ -17,17 +17,25 @@ export interface Keeper {
 export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): Keeper | undefined {
   const fluxName = labels["helm.toolkit.fluxcd.io/name"];
   if (fluxName !== undefined)
-    return { by: "Flux", name: fluxName, ...placed(labels["helm.toolkit.fluxcd.io/namespace"]) };
+    return {
+      by: "Flux",
+      name: fluxName,
+      ...withNamespace(labels["helm.toolkit.fluxcd.io/namespace"]),
+    };
   const application =
     annotations["argocd.argoproj.io/tracking-id"]?.split(":")[0] ??
     labels["argocd.argoproj.io/instance"];
   if (application !== undefined) return { by: "Argo CD", name: application };
   const release = annotations["meta.helm.sh/release-name"];
   if (release === undefined) return undefined;
-  return { by: "Helm", name: release, ...placed(annotations["meta.helm.sh/release-namespace"]) };
+  return {
+    by: "Helm",
+    name: release,
+    ...withNamespace(annotations["meta.helm.sh/release-namespace"]),
+  };
 }
 
-const placed = (namespace: string | undefined): Pick<Keeper, "namespace"> =>
+const withNamespace = (namespace: string | undefined): Pick<Keeper, "namespace"> =>
   namespace === undefined ? {} : { namespace };
 
 /** Name of the tool and its release, for messages. */

@@ -27,7 +27,7 @@ export function exposureDifferences(plan: Plan, observations: Observations): Dif
     ...runtimeClass(plan, observations),
     ...namespaceLabels(plan, observations),
     ...release(plan, observations),
-    ...required(plan, observations, remedy),
+    ...requiredDifferences(plan, observations, remedy),
     ...withOwnersRemedy(chartVersion(plan, observations)),
     ...namespaces.flatMap((item) => {
       const unready = unreadyOfNvidia(observations, item);
@@ -136,7 +136,11 @@ function requiredOf({ kubernetes, machines, spec }: Plan): RequiredObject[] {
   ];
 }
 
-const required = (plan: Plan, observations: Observations, remedyOfOwner?: string): Difference[] =>
+const requiredDifferences = (
+  plan: Plan,
+  observations: Observations,
+  remedyOfOwner?: string,
+): Difference[] =>
   requiredOf(plan).flatMap((object) => {
     const differences = differencesOf(object, plan, observations);
     const remedy = object.isOfStack ? undefined : remedyOfOwner;
@@ -163,7 +167,7 @@ function differencesOf(
     const otherNamespace = objects.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
     const problem = isOfStack
       ? `is not in namespace ${namespace}`
-      : whereInstead(plan, namespace, otherNamespace);
+      : problemOfNamespace(plan, namespace, otherNamespace);
     const missing = difference(`${kind} of ${description}`, problem);
     if (isOfStack || otherNamespace === undefined || !plan.kubernetes.external) return missing;
     const remedy = `write \`external.namespace: ${otherNamespace}\` in the stack's file`;
@@ -181,7 +185,7 @@ function differencesOf(
 const isOfNvidia = (name: string): boolean => /nvidia|nvdp|gpu-operator|^dra-driver/.test(name);
 
 /** Message about an object that is not in the planned namespace. */
-function whereInstead(
+function problemOfNamespace(
   { kubernetes }: Plan,
   namespace: string,
   elsewhere: string | undefined,

@@ -51,7 +51,7 @@ function withoutPlan(observations: Observations): Difference[] {
 }
 
 /** Whether a DaemonSet offers the cards of its nodes. */
-const offering = (name: string): boolean =>
+const offersGpuUnits = (name: string): boolean =>
   Object.values(gpuProviders).some(({ offers }) => offers.pods.test(name));
 
 function gpuNode(
@@ -63,7 +63,7 @@ function gpuNode(
     ([resource, count]) => isGpu(resource) && count !== "0",
   );
   const plugin = (observations.daemonSets ?? []).find(
-    (set) => set.namespace === namespace && offering(set.name),
+    (set) => set.namespace === namespace && offersGpuUnits(set.name),
   );
   const words = plugin && lastWords(observations, "DaemonSet", plugin.namespace, plugin.name);
   const problem =

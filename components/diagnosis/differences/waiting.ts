@@ -14,7 +14,7 @@ export const waitingForUnits = (observations: Observations): string[] =>
     .filter((pod) => whyUnschedulable(pod, observations.nodes ?? []) === undefined)
     .map(
       (pod) =>
-        `Pod ${pod.namespace}/${pod.name} is Pending, and requests ${askedBy(pod)}: it waits for free GPUs, or for a node that meets its other conditions (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
+        `Pod ${pod.namespace}/${pod.name} is Pending, and requests ${requestText(pod)}: it waits for free GPUs, or for a node that meets its other conditions (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
     );
 
 const waiting = ({ pods = [], nodes = [] }: Observations): ObservedPod[] =>
@@ -25,7 +25,7 @@ const waiting = ({ pods = [], nodes = [] }: Observations): ObservedPod[] =>
           phase === "Pending" && node === undefined && Object.keys(requests).length > 0,
       );
 
-const askedBy = ({ requests = {} }: ObservedPod): string =>
+const requestText = ({ requests = {} }: ObservedPod): string =>
   Object.entries(requests)
     .map(([resource, count]) => `${count} of ${resource}`)
     .join(" and ");

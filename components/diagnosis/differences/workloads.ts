@@ -15,7 +15,7 @@ function servers({ spec }: Plan, observations: Observations): Difference[] {
   if (deployments === undefined) return [];
   return plannedServers(spec).flatMap(({ name, namespace, active, group }) => {
     if (!active) return [];
-    if (group) return ofGroup(namespace, group, observations);
+    if (group) return groupDifferences(namespace, group, observations);
     const about = `Deployment ${namespace}/${name}`;
     const existing = deployments.find(
       (candidate) => candidate.namespace === namespace && candidate.name === name,
@@ -28,7 +28,7 @@ function servers({ spec }: Plan, observations: Observations): Difference[] {
 }
 
 /** The pods of a LeaderWorkerSet, which have its name. */
-function ofGroup(
+function groupDifferences(
   namespace: string,
   group: NonNullable<PlannedServer["group"]>,
   { pods = [] }: Observations,

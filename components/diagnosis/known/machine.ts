@@ -32,7 +32,7 @@ export const machineFixes = fixesOf({
           configuration !== "adopted" && containerdPart !== undefined,
       ),
     // Nothing works on a machine that does not finish its boot, so all its other signs are consequences.
-    sign: partTwice,
+    sign: repeatedContainerdPart,
     hides: "all",
     isUnderneath: true,
   },
@@ -148,7 +148,7 @@ export const machineFixes = fixesOf({
  * or from Talos' log of a paused boot. Source: talos, v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item
  * counts, and the machine boots; etcd-file resources are made once, injectCRIConfigPatch.
  */
-function partTwice(observations: Observations): Evidence[] {
+function repeatedContainerdPart(observations: Observations): Evidence[] {
   return (observations.machines ?? []).flatMap(
     ({ name, stage, talosVersion, bootErrors = [], repeatedFiles = [] }) => {
       const errorLines = bootErrors.filter((line) =>

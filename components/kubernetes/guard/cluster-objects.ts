@@ -20,11 +20,11 @@ const POLL = 1_000;
  */
 export function clusterObjects(kubeconfig: string, persists = false): ClusterObjects {
   const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
-  return objectsBy(persists ? persistent(systemClock, api) : api);
+  return clusterObjectsOf(persists ? persistent(systemClock, api) : api);
 }
 
 /** The guard's calls with an existing client; `clusterObjects` creates the client from a kubeconfig. */
-export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): ClusterObjects {
+export function clusterObjectsOf(api: KubernetesApi, clock: Clock = systemClock): ClusterObjects {
   const liveObject = async (key: ObjectKey, object: KubernetesObject): Promise<LiveObject> => ({
     ...key,
     uid: object.metadata?.uid ?? "",

@@ -181,9 +181,9 @@ async function guardObject(
     ...(namespace === undefined ? {} : { namespace }),
   };
   const verdict = verdictOnObject(await objects.read(key), owner, preview);
-  for (const lost of carriedOut<LiveObject>(verdict)) await objects.remove(lost);
+  for (const lost of objectsToTake<LiveObject>(verdict)) await objects.remove(lost);
   if (owner !== undefined && keepsData(key))
-    carriedOut(verdictOnMove(await objects.ownedBy(owner, key), key));
+    objectsToTake(verdictOnMove(await objects.ownedBy(owner, key), key));
 }
 
 async function guardRelease(
@@ -220,7 +220,7 @@ async function guardRelease(
     namespaceIsOurs,
     takesOver: name === takeOver,
   };
-  for (const record of carriedOut(verdictOnRelease(records, step, preview)))
+  for (const record of objectsToTake(verdictOnRelease(records, step, preview)))
     await objects.forget(namespace, record);
 }
 
@@ -229,7 +229,7 @@ const isKnown = (value: unknown): value is string =>
   typeof value === "string" && value !== pulumi.runtime.unknownValue;
 
 /** The objects that a verdict deletes. Logs the verdict's warning; throws a Refusal if the verdict refuses. */
-function carriedOut<T>(verdict: Verdict<T>): T[] {
+function objectsToTake<T>(verdict: Verdict<T>): T[] {
   if ("refuse" in verdict) throw new Refusal(verdict.refuse);
   if (verdict.say !== undefined) void pulumi.log.warn(verdict.say);
   return verdict.take;

@@ -6,7 +6,7 @@ import type { Report } from "../progress";
 import { type GateResult, type GateTask, UNTESTED } from "../task";
 import { isDeviceClass, type GpuProvider, gpuProviders } from "../../recipe/facts/gpu-provider";
 import type { Cluster } from "../cluster/cluster";
-import { isReady, podWords, schedulerWords, sightOf } from "./pod-words";
+import { isReady, podWords, schedulerWords, onlookerOutput } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
 
 type Test = GateTask["tests"][number];
@@ -130,7 +130,7 @@ export async function awaitTests(
    * missing card.
    */
   const offersAllUnits = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
-    const passedText = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
+    const passedText = `its smoke test passed${onlookerOutput(await cluster.podsOfJob(namespace, job))}`;
     const { allocatable = 0 } = unitsOf(
       resource,
       await cluster.node(machine, isDeviceClass(resource)),

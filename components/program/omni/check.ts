@@ -20,7 +20,7 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFin
   const state = await omni.clusterMachine(task.uuid);
   const cluster = await omni.cluster(task.cluster);
   return [
-    ...(await strangers(task, omni, state, cluster)),
+    ...(await foreignClusterFindings(task, omni, state, cluster)),
     ...templated(task, cluster),
     ...(await rivalPatchFindings(task, omni, state?.machineSet)),
     ...(await rivalExtensions(task, omni)),
@@ -35,7 +35,7 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFin
  * exist; ConfigPatchCleanupController removes no patch whose cluster exists). Omni then installs the machine with them
  * at once.
  */
-async function strangers(
+async function foreignClusterFindings(
   task: OmniTask,
   omni: Omni,
   state: OmniMachineState | undefined,

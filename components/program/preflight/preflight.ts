@@ -20,7 +20,7 @@ import { askForRelease } from "./kubernetes-release";
 import { answerOrReport, findingsOrReport } from "./or-told";
 import { defined } from "../../recipe/mapping";
 import { lostVolumes } from "./volumes";
-import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
+import { type MachineSide, compareClusters } from "../seen/same-cluster";
 
 /** Number of machines that are asked which cluster they belong to; usually at least one of them answers. */
 const WITNESSES = 3;
@@ -43,7 +43,7 @@ export type AskedCluster = Pick<
 >;
 
 /** Clients of the preflight. */
-export interface Surroundings {
+export interface PreflightContext {
   web: Web;
   places: Places;
   /** Undefined without a kubeconfig: the stack creates its cluster, or does not use Kubernetes. */
@@ -70,7 +70,7 @@ export interface Surroundings {
  */
 export async function preflight(
   task: PreflightTask,
-  context: Surroundings,
+  context: PreflightContext,
   previous: PreflightResult | undefined,
 ): Promise<PreflightAnswer> {
   const { web, places, report } = context;
@@ -134,7 +134,7 @@ const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
 async function askKubernetes(
   task: PreflightTask,
-  context: Surroundings,
+  context: PreflightContext,
   previous: Pick<PreflightResult, "together" | "release"> | undefined,
 ): Promise<KubernetesAnswer> {
   const { cluster, clock, report } = context;
@@ -315,8 +315,8 @@ async function foreignNamespaces(
 async function foreignKubeconfig(
   task: PreflightTask,
   nodes: AskedNode[],
-  context: Surroundings,
-): Promise<{ verdict: ReturnType<typeof ofOneCluster>; findings: FieldFinding[] }> {
+  context: PreflightContext,
+): Promise<{ verdict: ReturnType<typeof compareClusters>; findings: FieldFinding[] }> {
   const { cluster, machineAt, report } = context;
   const machineSides = await Promise.all(
     task.machines.slice(0, WITNESSES).map(async ({ machine, address }): Promise<MachineSide[]> => {
@@ -332,7 +332,7 @@ async function foreignKubeconfig(
     }),
   );
   const machines = machineSides.flat();
-  const verdict = ofOneCluster(machines, { authority: cluster!.authority, nodes });
+  const verdict = compareClusters(machines, { authority: cluster!.authority, nodes });
   if (verdict === "unknown" && machines.length > 0)
     report("not known whether talosconfig and kubeconfig belong to one cluster");
   if (verdict !== "no") return { verdict, findings: [] };

@@ -19,7 +19,7 @@ export async function lostVolumes(
     // The annotation names the resource and then its provider (`ownerText`).
     const claim = claims.find(({ owner }) => owner.startsWith(`${volume.owner} `));
     if (claim === undefined) return [];
-    if (claim.namespace !== volume.namespace) return [moved(volume, claim)];
+    if (claim.namespace !== volume.namespace) return [otherOwnerFinding(volume, claim)];
     return claim.givenClass === volume.storageClass ? [] : [otherClassFinding(volume, claim)];
   });
 }
@@ -38,7 +38,7 @@ function otherClassFinding(volume: Volume, { givenClass, storageClass }: BoundCl
   };
 }
 
-const moved = ({ field, namespace }: Volume, claim: BoundClaim) => ({
+const otherOwnerFinding = ({ field, namespace }: Volume, claim: BoundClaim) => ({
   field: `${field}.namespace`,
   problem: `is ${namespace}, but the workload's volume is in ${claim.namespace}`,
   why: `a volume cannot move to another namespace, so Pulumi would delete claim ${claim.namespace}/${claim.name} with its data`,

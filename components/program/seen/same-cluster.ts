@@ -21,7 +21,7 @@ export interface MachineSide {
  *
  * @param kubernetes nodes and certificate authority of the kubeconfig's cluster.
  */
-export function ofOneCluster(
+export function compareClusters(
   machines: readonly MachineSide[],
   { authority, nodes }: { authority: string | undefined; nodes: readonly AskedNode[] },
 ): "yes" | "no" | "unknown" {

@@ -204,7 +204,7 @@ const mustGo = (pod: PodState): boolean =>
 export async function earlierRun({ task, cluster }: Run) {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };
   try {
-    const node = await lookAt(task.machine, cluster);
+    const node = await readNode(task.machine, cluster);
     const cordoned = isCordonedByUs(node);
     return { cordoned, maybeDown: cordoned || node?.ready === false, brings: bringsOf(node) };
   } catch (error) {
@@ -217,7 +217,7 @@ export async function earlierRun({ task, cluster }: Run) {
  * Reads a node. If the node has this program's mark but is not cordoned, a user has uncordoned it. The mark is then
  * removed, so that the user's next cordon is not mistaken for this program's.
  */
-async function lookAt(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
+async function readNode(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
   const node = await cluster.node(name);
   if (node !== undefined && !node.unschedulable && node.annotations[CORDONED_BY] !== undefined)
     await cluster.unmark(name, CORDONED_BY);
@@ -232,7 +232,7 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
   const { cluster, limits } = run;
   if (cluster === undefined) return false;
   const { machine: node } = run.task;
-  const look = async () => ({ done: isCordonedByUs(await lookAt(node, cluster)) });
+  const look = async () => ({ done: isCordonedByUs(await readNode(node, cluster)) });
   return waitIn(
     run,
     "compare",

@@ -8,7 +8,7 @@ import {
 } from "../facts/card";
 import { defined } from "../mapping";
 import { gpuRequests } from "../stack/workloads";
-import { type CheckedMachine, type Checks, type Found, ofMachines } from "./check";
+import { type CheckedMachine, type Checks, type Found, forEachMachine } from "./check";
 
 /** Checks for unknown facts about cards: the tables lack them, or this package has not tried the card. */
 export const cardRisks = {
@@ -17,7 +17,7 @@ export const cardRisks = {
     rule: "The package's tables list the card",
     source: "components/recipe/facts/data/cards.json",
     ofFiles: false,
-    find: ofMachines(({ uses }) =>
+    find: forEachMachine(({ uses }) =>
       uses.map(({ field, card }) =>
         card?.described === true
           ? {
@@ -35,7 +35,7 @@ export const cardRisks = {
     rule: "All cards of a machine are of one model",
     source: "k8s-device-plugin, README: a node has one resource for all of its cards",
     ofFiles: false,
-    find: ofMachines(({ name, cards }) =>
+    find: forEachMachine(({ name, cards }) =>
       cards.length > 1
         ? {
             field: ".gpus",
@@ -52,7 +52,7 @@ export const cardRisks = {
     source:
       "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci binds every card that has a listed ID; a single card can be bound only by address",
     ofFiles: true,
-    find: ofMachines(passedOn),
+    find: forEachMachine(vfioFindings),
   },
   "card-memory": {
     severity: "warning",
@@ -87,7 +87,7 @@ export const cardRisks = {
     rule: "The package's tables list the card's range of power limits",
     source: "components/recipe/facts/data/cards.json; `nvidia-smi -q -d POWER` of each card",
     ofFiles: false,
-    find: ofMachines(power),
+    find: forEachMachine(powerLimitFinding),
   },
   "gb10-modules": {
     severity: "warning",
@@ -95,7 +95,7 @@ export const cardRisks = {
     source:
       "components/recipe/facts/data/cards.json: siderolabs/docs, and users' reports about driver 580.173.02",
     ofFiles: false,
-    find: ofMachines(({ cards, flavour, field }) =>
+    find: forEachMachine(({ cards, flavour, field }) =>
       cards.some(({ family }) => family === "spark")
         ? {
             field: ".gpus",
@@ -119,7 +119,7 @@ function cardNames(cards: readonly Card[]): string[] {
   );
 }
 
-function passedOn({
+function vfioFindings({
   name,
   uses,
   spec: { kernelArgs = [], patches = [] },
@@ -149,7 +149,7 @@ function passedOn({
 }
 
 /** Findings about power limits outside of what the tables know. Only the machine shows the card's own range. */
-function power({
+function powerLimitFinding({
   spec: { powerLimit: watts },
   cards,
 }: Pick<CheckedMachine, "spec" | "cards">): Found {

@@ -14,7 +14,7 @@ import {
 import { remembering } from "../memory";
 import type { FindingText, FieldFinding } from "../rules";
 import { closestOnes } from "../rules/suggest";
-import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
+import { type Checks, type Found, forEachGpuMachine, forEachMachine } from "./check";
 
 /** Checks of the machines' cards and of their power limits. */
 export const cardChecks = {
@@ -38,7 +38,7 @@ export const cardChecks = {
     source:
       "recipe/facts/data/cards.json and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
     ofFiles: false,
-    find: ofMachines((machine) =>
+    find: forEachMachine((machine) =>
       machine.uses.flatMap((use, index): Found => {
         const statedArchitecture = machine.spec.gpus?.[index]?.architecture;
         const unsupported =
@@ -61,7 +61,7 @@ export const cardChecks = {
     source:
       "recipe/facts/data/cards.json (memoryMiB, memoriesMiB, rebuiltMiB), and the names of pci-cards.json",
     ofFiles: false,
-    find: ofMachines((machine) =>
+    find: forEachMachine((machine) =>
       machine.uses.map(({ field }, index): Found => {
         const gpu = machine.spec.gpus?.[index];
         const statedMiB = gpu && saidMemory(gpu);
@@ -84,7 +84,7 @@ export const cardChecks = {
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
     ofFiles: true,
-    find: ofGpuMachines((machine) => {
+    find: forEachGpuMachine((machine) => {
       const pairs = machine.cards.flatMap((card, index) =>
         machine.cards.slice(index + 1).map((otherCard) => ({ card, other: otherCard })),
       );
@@ -106,7 +106,7 @@ export const cardChecks = {
     rule: "The card accepts the power limit",
     source: "nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power)",
     ofFiles: true,
-    find: ofMachines((machine) => {
+    find: forEachMachine((machine) => {
       const watts = machine.spec.powerLimit;
       if (watts === undefined) return [];
       const field = ".powerLimit";
@@ -117,7 +117,7 @@ export const cardChecks = {
           why: "the machine has no card to limit",
           remedy: "leave it out, or name the machine's cards under gpus",
         };
-      return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
+      return machine.cards.flatMap((card) => powerLimitFinding(watts, card, field)).slice(0, 1);
     }),
   },
 } satisfies Checks;
@@ -193,7 +193,7 @@ const mostFactor = 3;
 
 const leastFactor = 1 / 100;
 
-function complaintOf(watts: number, card: Card, field: string): Found {
+function powerLimitFinding(watts: number, card: Card, field: string): Found {
   const range = powerRangeOf(card);
   if (!range) {
     // The power of a card is unknown if only the list of PCI IDs has the card. The cards of the Spark have no limit.

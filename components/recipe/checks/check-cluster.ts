@@ -4,7 +4,7 @@ import { type CheckId, checks } from "./index";
 import { externalOf, ownValuesOf, type External } from "../external/external";
 import { isFilledAt } from "../external/filled-in";
 import { planBasis, type PlanBasis } from "../plan";
-import { groupsApart, isWithin } from "../machine/apart";
+import { machineGroups, isWithin } from "../machine/apart";
 import { nextEraAfter } from "../facts/talos-release";
 import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
@@ -36,7 +36,7 @@ export function foundWithFileTexts(
   basis: PlanBasis,
   looksAhead: boolean,
 ): Finding[] {
-  const groups = groupsApart(spec);
+  const groups = machineGroups(spec);
   const machinesOfGroups = groups.flatMap(({ machines }) => Object.keys(machines));
   const findings = [
     ...findingsAsOne(basis, () => (looksAhead ? aheadOf(spec, basis) : undefined)).filter(
@@ -80,7 +80,7 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
   const externalProvider = externalOf(basis.plan.spec);
   const renamed = findings
     .map((finding) =>
-      externalProvider === undefined ? finding : asExternal(finding, externalProvider),
+      externalProvider === undefined ? finding : namedAsExternal(finding, externalProvider),
     )
     // A note may be about the placeholder itself.
     .filter(
@@ -98,7 +98,7 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
 }
 
 /** A finding about a stack's own release, rewritten for an external release, with the file and line of the value. */
-function asExternal(finding: Finding, { kind, places }: External): Finding {
+function namedAsExternal(finding: Finding, { kind, places }: External): Finding {
   const renamed = (text: string): string =>
     text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
   const field = finding.field === kind ? "external" : renamed(finding.field);

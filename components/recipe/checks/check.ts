@@ -85,7 +85,7 @@ export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): Ch
  * Finds violations in each of several things. In a finding, a field that begins with a dot is a field of the thing; an
  * empty field is the thing itself.
  */
-const ofEach =
+const forEachOf =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
   (find: (thing: Thing, context: CheckContext) => Found): Find =>
   (context) =>
@@ -97,16 +97,16 @@ const ofEach =
     );
 
 /** Finds violations in each machine. */
-export const ofMachines = ofEach(({ machines }) => machines);
+export const forEachMachine = forEachOf(({ machines }) => machines);
 
 /** Finds violations in each machine with a GPU. */
-export const ofGpuMachines = ofEach(({ gpuMachines }) => gpuMachines);
+export const forEachGpuMachine = forEachOf(({ gpuMachines }) => gpuMachines);
 
 /** Finds violations in each workload that requests GPUs. */
-export const ofGpuRequests = ofEach(({ spec }) => gpuRequests(spec));
+export const forEachGpuRequest = forEachOf(({ spec }) => gpuRequests(spec));
 
 /** Joins several rules into one. */
-export const together =
+export const combine =
   (...rules: Find[]): Find =>
   (context) =>
     rules.map((rule) => rule(context));
@@ -126,7 +126,7 @@ export const allPatches = (context: CheckContext): ReachingPatch[] => [
 ];
 
 /** Finds violations in each patch of a user. Each finding names the field of the patch. */
-export const ofPatches =
+export const forEachPatch =
   (find: (reaching: ReachingPatch, context: CheckContext) => Nested<FindingText>): Find =>
   (context) =>
     allPatches(context).map((reaching) =>

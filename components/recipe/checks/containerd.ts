@@ -10,7 +10,7 @@ import { asText, isMapping, valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import type { Plan } from "../types";
-import { type Checks, ofMachines, ofPatches, together } from "./check";
+import { type Checks, forEachMachine, forEachPatch, combine } from "./check";
 
 /** Checks of the machines' containerd configuration. */
 export const containerdChecks = {
@@ -19,7 +19,7 @@ export const containerdChecks = {
     source:
       'talos, injectCRIConfigPatch: a second item with the same path fails with "resource EtcFileSpecs.files.talos.dev already exists"; from Talos 1.14 on the first item takes effect (talos v1.14.1, types/v1alpha1/v1alpha1_cri_bridge.go)',
     ofFiles: false,
-    find: ofPatches(({ patch, machines }, { spec: { talosVersion } }) => {
+    find: forEachPatch(({ patch, machines }, { spec: { talosVersion } }) => {
       if (!patch.files.some(({ path }) => path === customizationPath)) return [];
       const isOfAll = patch.field.startsWith("patches");
       const field = isOfAll ? "machines.<name>" : machines[0]!.field;
@@ -37,13 +37,13 @@ export const containerdChecks = {
     source:
       "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites that of an earlier one",
     ofFiles: true,
-    find: together(
-      ofMachines(({ spec: { containerd } }) =>
+    find: combine(
+      forEachMachine(({ spec: { containerd } }) =>
         hasVersion(containerd?.extra ?? "")
           ? { field: ".containerd.extra", ...setsVersion }
           : undefined,
       ),
-      ofPatches(
+      forEachPatch(
         ({ patch }) =>
           [
             ...patch.files
@@ -62,7 +62,7 @@ export const containerdChecks = {
     source:
       "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
     ofFiles: true,
-    find: ofMachines((machine, { plan, spec: { talosVersion } }) => {
+    find: forEachMachine((machine, { plan, spec: { talosVersion } }) => {
       const containerd = containerdOf(talosVersion);
       const spec = machine.spec.containerd;
       if (!spec) return [];
@@ -109,7 +109,7 @@ export const containerdChecks = {
     source:
       "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
     ofFiles: true,
-    find: ofMachines((machine, { plan }) => {
+    find: forEachMachine((machine, { plan }) => {
       const spec = machine.spec.containerd;
       const { table } = parseToml(spec?.extra ?? "");
       const statedDefault = valueAt(
@@ -142,8 +142,8 @@ export const containerdChecks = {
     rule: "On Talos ≥ 1.15 no configuration turns NRI off or uses NVIDIA's runtime, which Talos no longer contains",
     source: "machine/containerd/leftovers.ts",
     ofFiles: true,
-    find: together(
-      ofMachines(
+    find: combine(
+      forEachMachine(
         ({ recipe }, { plan }) =>
           plan.era === "nri" &&
           handlerLeftovers(recipe.containerdPart ?? "").map((finding) => ({
@@ -151,7 +151,7 @@ export const containerdChecks = {
             ...finding,
           })),
       ),
-      ofPatches(
+      forEachPatch(
         ({ patch }, { plan }) =>
           plan.era === "nri" &&
           patch.kinds.includes("CRICustomizationConfig") &&
@@ -186,7 +186,7 @@ function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
 /** Remedy for the default runtime nvidia: how pods get their cards without it. */
 function withoutDefaultRuntime(plan: Plan): string {
   const { mode } = plan.kubernetes;
-  if (mode === "dra" || byCdi(plan))
+  if (mode === "dra" || usesCdi(plan))
     return "leave it out: pods that request a GPU get a card by CDI, without runtimeClassName";
   if (mode === "devicePlugin")
     return "leave it out, and either set `runtimeClassName: nvidia` in each GPU pod, or enable CDI (plugin ≥ 0.17.4, deviceListStrategy: cdi-cri, nvidiaDriverRoot: /)";
@@ -194,7 +194,7 @@ function withoutDefaultRuntime(plan: Plan): string {
 }
 
 /** Whether pods get their cards without NVIDIA's runtime. On Talos ≥ 1.13 the operator uses CDI by default. */
-function byCdi({ kubernetes: { mode, release } }: Plan): boolean {
+function usesCdi({ kubernetes: { mode, release } }: Plan): boolean {
   const { values } = release;
   const strategy =
     mode === "devicePlugin"

@@ -9,7 +9,7 @@ import { nvidiaExtension } from "../facts/extension";
 import { hasNoSwitch } from "../facts/machine-facts";
 import { extensionsOf } from "../facts/talos-release";
 import { compareDotted, majorOf } from "../facts/version";
-import { seenBy } from "../machine/apart";
+import { specFor } from "../machine/apart";
 import type { FindingText } from "../rules";
 import type { ClusterSpec, ModuleFlavour } from "../spec/index";
 import {
@@ -17,7 +17,7 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  ofGpuMachines,
+  forEachGpuMachine,
 } from "./check";
 
 /** Checks of the cards' drivers: kernel modules, their branch and their flavour. */
@@ -27,7 +27,7 @@ export const driverChecks = {
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
     ofFiles: true,
-    find: ofGpuMachines((machine, { spec }) => {
+    find: forEachGpuMachine((machine, { spec }) => {
       const isSupported = (flavour: ModuleFlavour): boolean =>
         machine.cards.every((card) => flavoursOf(card).includes(flavour));
       // The check mixed-cards reports cards that have no flavour in common.
@@ -49,7 +49,7 @@ export const driverChecks = {
     rule: "Open kernel modules older than driver 545 are used only with data-center cards",
     source: 'NVIDIA driver 535 README, "Open Linux Kernel Modules"; siderolabs/extensions#114',
     ofFiles: true,
-    find: ofGpuMachines((machine, { spec }) => {
+    find: forEachGpuMachine((machine, { spec }) => {
       const driver = machine.driverVersion;
       if (!driver || machine.flavour !== "open") return [];
       const card = machine.cards.find(
@@ -79,7 +79,7 @@ export const driverChecks = {
       "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",
     ofFiles: true,
     find: (context) =>
-      ofDrivers(context, {
+      findingsOfDrivers(context, {
         boundOf: minDriverOf,
         isSupported: (driver, least) => compareDotted(driver, least) >= 0,
         fault: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
@@ -94,7 +94,7 @@ export const driverChecks = {
     source: "CUDA 13 release notes: branch 580 is the last one for Maxwell, Pascal and Volta",
     ofFiles: true,
     find: (context) =>
-      ofDrivers(context, {
+      findingsOfDrivers(context, {
         boundOf: lastBranchOf,
         isSupported: (driver, last) => majorOf(driver) <= last,
         fault: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
@@ -109,7 +109,7 @@ export const driverChecks = {
     source:
       "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, only open modules). checks/images.ts checks the extensions that the stack names",
     ofFiles: true,
-    find: ofGpuMachines((machine, { release }) => {
+    find: forEachGpuMachine((machine, { release }) => {
       const missingExtension = machine.extensions.find(
         (name) =>
           nvidiaExtension(name) !== undefined &&
@@ -138,7 +138,7 @@ export const driverChecks = {
     source:
       "cli/import: an installer's name has only the hash of its schematic, which does not show the driver",
     ofFiles: false,
-    find: ofGpuMachines(({ spec: { address, configuration }, branch, flavour }, { spec }) =>
+    find: forEachGpuMachine(({ spec: { address, configuration }, branch, flavour }, { spec }) =>
       configuration === "adopted" &&
       spec.driver !== undefined &&
       Object.keys(spec.driver).length === 0
@@ -156,7 +156,7 @@ export const driverChecks = {
     source:
       "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
     ofFiles: true,
-    find: ofGpuMachines((machine, { spec }) => {
+    find: forEachGpuMachine((machine, { spec }) => {
       const branchesOf = (kind: string): Set<string> =>
         new Set(
           machine.extensions
@@ -184,7 +184,7 @@ export const driverChecks = {
     source:
       "NVIDIA Fabric Manager user guide: its version must equal the driver's; supported systems; gpu-operator#610 (NV_WARN_NOTHING_TO_DO)",
     ofFiles: true,
-    find: ofGpuMachines((machine) => {
+    find: forEachGpuMachine((machine) => {
       const manager = machine.extensions
         .map(nvidiaExtension)
         .find((extension) => extension?.kind === "fabricmanager");
@@ -213,7 +213,7 @@ export const driverChecks = {
     source:
       'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',
     ofFiles: false,
-    find: ofGpuMachines((machine) => {
+    find: forEachGpuMachine((machine) => {
       const modules = machine.extensions.filter(
         (name) => nvidiaExtension(name)?.kind === "modules",
       );
@@ -254,7 +254,7 @@ interface UnsupportedDriver<Bound> {
 }
 
 /** Drivers that do not support a card of their machine, each with the limit that the card sets. */
-const ofDrivers = <Bound>(
+const findingsOfDrivers = <Bound>(
   { spec, release, gpuMachines }: CheckContext,
   rule: {
     boundOf: (card: Card) => Bound;
@@ -293,7 +293,7 @@ const ofDrivers = <Bound>(
 
 /** Finding about extensions in a list whose branch or flavour differs from `driver`. */
 function findingsOfStatedDriver(machine: CheckedMachine, spec: ClusterSpec): Found {
-  const { branch, flavour } = seenBy(spec, machine.spec).driver ?? {};
+  const { branch, flavour } = specFor(spec, machine.spec).driver ?? {};
   const modules = machine.extensions
     .map(nvidiaExtension)
     .find((extension) => extension?.kind === "modules");

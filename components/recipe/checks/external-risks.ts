@@ -14,7 +14,7 @@ export const externalRisks = {
     rule: "The stack itself installs the GPU provider",
     source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
-    find: ofExternal(({ externalProvider: { assumesNamespace, release } }) => {
+    find: ifExternal(({ externalProvider: { assumesNamespace, release } }) => {
       const namespaceText = assumesNamespace ? "" : ` in namespace ${release.namespace}`;
       return {
         field: "external",
@@ -30,7 +30,7 @@ export const externalRisks = {
     source:
       "components/recipe/external/read.ts: the objects that these files name, and those that are missing",
     ofFiles: false,
-    find: ofExternal(({ external }) =>
+    find: ifExternal(({ external }) =>
       external.read?.missing?.map(({ kind, name }) => ({
         field: "external.files",
         problem: `${kind} ${name} is not among the files`,
@@ -44,7 +44,7 @@ export const externalRisks = {
     rule: "The namespace of the external release is known",
     source: "Flux: Kustomization, targetNamespace; kustomize: namespace",
     ofFiles: false,
-    find: ofExternal(({ externalProvider: { assumesNamespace, release } }) =>
+    find: ifExternal(({ externalProvider: { assumesNamespace, release } }) =>
       assumesNamespace
         ? {
             field: "external.namespace",
@@ -62,7 +62,7 @@ export const externalRisks = {
     source:
       "fluxcd.io, Kustomization, postBuild; templates of Helm, helmfile and minijinja; SOPS, 1Password and Vault",
     ofFiles: false,
-    find: ofExternal(({ externalProvider: { release } }) =>
+    find: ifExternal(({ externalProvider: { release } }) =>
       filledPaths(release.values).map((path) => ({
         field: `external.values.${path}`,
         problem: "has a placeholder that another tool fills in",
@@ -76,7 +76,7 @@ export const externalRisks = {
     rule: "The values of the external release are known",
     source: "components/recipe/external/external.ts: fields of a stack about an external release",
     ofFiles: false,
-    find: ofExternal(({ ownValues }) =>
+    find: ifExternal(({ ownValues }) =>
       ownValues?.values === undefined
         ? {
             field: "external.values",
@@ -92,7 +92,7 @@ export const externalRisks = {
     rule: "The chart version of the external release is known",
     source: "values.yaml and templates of each release of the chart",
     ofFiles: false,
-    find: ofExternal(({ ownValues, externalProvider: { release } }) =>
+    find: ifExternal(({ ownValues, externalProvider: { release } }) =>
       ownValues?.values !== undefined && release.version === ""
         ? {
             field: "external.version",
@@ -108,7 +108,7 @@ export const externalRisks = {
     rule: "The operator's validator creates no links in /dev/char on Talos",
     source: "cozystack#2323; siderolabs/docs, NVIDIA GPU (sets DISABLE_DEV_CHAR_SYMLINK_CREATION)",
     ofFiles: false,
-    find: ofExternal(({ ownValues, externalProvider: { kind }, spec }) =>
+    find: ifExternal(({ ownValues, externalProvider: { kind }, spec }) =>
       kind === "gpuOperator" &&
       ownValues?.values !== undefined &&
       !ownValues.partly &&
@@ -181,7 +181,7 @@ interface ExternalCase {
 }
 
 /** Finds violations in an external release. */
-function ofExternal(find: (externalCase: ExternalCase) => Found): Find {
+function ifExternal(find: (externalCase: ExternalCase) => Found): Find {
   return ({ plan: { spec } }) => {
     const externalProvider = externalOf(spec);
     if (spec.external === undefined || externalProvider === undefined) return [];

@@ -35,9 +35,9 @@ export const externalChecks = {
         external.kind === undefined &&
         external.read?.kind === undefined
       )
-        return [unread(context), unsaid(context)];
+        return [unreadFindings(context), unstatedKind(context)];
       return [
-        unread(context),
+        unreadFindings(context),
         classOfHandler(context),
         settingsWithOwnValues(context, ownValues),
         values !== undefined && [
@@ -53,7 +53,7 @@ export const externalChecks = {
   },
 } satisfies Checks;
 
-const unread = ({ plan }: CheckContext): Found =>
+const unreadFindings = ({ plan }: CheckContext): Found =>
   (plan.spec.external?.read?.unread ?? []).map((unreadPart) => ({
     field: "external.files",
     problem: unreadPart,
@@ -81,7 +81,7 @@ export const noHandler = (talosVersion: string): FindingText => ({
   remedy: "leave it out: on this Talos version pods get their cards without a RuntimeClass",
 });
 
-function unsaid({ plan }: CheckContext): Found {
+function unstatedKind({ plan }: CheckContext): Found {
   const { files = [], read } = plan.spec.external ?? {};
   if ((read?.unread ?? []).length > 0) return [];
   const isUnread = files.length > 0 && read === undefined;

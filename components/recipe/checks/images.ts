@@ -14,10 +14,10 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  ofMachines,
-  ofPatches,
+  forEachMachine,
+  forEachPatch,
   type ReachingPatch,
-  together,
+  combine,
 } from "./check";
 
 /** Checks of a machine's image: extensions, kernel arguments, module parameters. */
@@ -27,7 +27,7 @@ export const imageChecks = {
     source:
       "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names silently mean `-lts`)",
     ofFiles: true,
-    find: ofMachines((machine, { spec, release }) =>
+    find: forEachMachine((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const field = `.extensions[${index}]`;
         const suffixedName = Object.hasOwn(unsuffixedNames, name)
@@ -57,7 +57,7 @@ export const imageChecks = {
     source:
       "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
     ofFiles: true,
-    find: ofMachines((machine, { spec, release }) =>
+    find: forEachMachine((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const minors = minorsWith(name);
         const [first, last = first] = [minors[0], minors.at(-1)];
@@ -80,7 +80,7 @@ export const imageChecks = {
     source:
       "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",
     ofFiles: false,
-    find: ofMachines(({ gpuCount, spec: { extensions = [] } }) =>
+    find: forEachMachine(({ gpuCount, spec: { extensions = [] } }) =>
       extensions.map((name, index) =>
         gpuCount === 0 && soundsLikeNvidia(name)
           ? {
@@ -99,7 +99,7 @@ export const imageChecks = {
     source:
       "fields of a stack about an image; a kernel argument may occur twice, as `console` does",
     ofFiles: true,
-    find: ofMachines(({ field, spec }) =>
+    find: forEachMachine(({ field, spec }) =>
       lists.flatMap((list): Found => {
         const name = list === "extensions" ? officialName : (text: string): string => text;
         const names = (spec[list] ?? []).map(name);
@@ -138,14 +138,14 @@ export const imageChecks = {
     source:
       "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot); siderolabs/extensions, nvidia.conf (blacklist); talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go; linux v6.18, kernel/module/main.c (blacklisted)",
     ofFiles: true,
-    find: together(ofMachines(machineArgs), ofPatches(patchArgs)),
+    find: combine(forEachMachine(machineArgs), forEachPatch(patchArgs)),
   },
   "module-parameters": {
     rule: "moduleParameters has only well-formed parameters of modules that this package loads",
     source:
       "talos v1.13.9, machine.kernel.modules[].parameters; pkg/machinery/config/types/v1alpha1: of two items with a name the last one's parameters win",
     ofFiles: true,
-    find: ofMachines((machine, { clusterPatches }) =>
+    find: forEachMachine((machine, { clusterPatches }) =>
       Object.entries(machine.spec.moduleParameters ?? {}).flatMap(([module, parameters]): Found => {
         const field = `.moduleParameters.${module}`;
         const loadedModules = machine.recipe.kernelModules.map(({ name }) => name);
@@ -197,14 +197,14 @@ export const imageChecks = {
     source:
       "talos, pkg/imager (the contents of an installer are fixed when it is built); distribution/reference (forms of an image's name)",
     ofFiles: true,
-    find: ofMachines(ofOwnImage),
+    find: forEachMachine(findingOfOwnImage),
   },
   "tpm-key": {
     rule: "Only a machine with a Secure Boot image has volumes with a key in the TPM",
     source:
       "talos v1.14.1, internal/pkg/secureboot/tpm2/seal.go and unseal.go (both read the image's PCR key), internal/pkg/uki/uki.go (only a signed image has it)",
     ofFiles: true,
-    find: ofPatches(({ patch, machines }) => {
+    find: forEachPatch(({ patch, machines }) => {
       const [volume] = sealedVolumes(patch.documents.map(valueOfDocument));
       const machine = machines.find(
         ({ spec, recipe }) =>
@@ -225,7 +225,7 @@ export const imageChecks = {
     source:
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
-    find: ofPatches(({ patch, machines }) => {
+    find: forEachPatch(({ patch, machines }) => {
       const configuresService = patch.documents.map(valueOfDocument).some(configuresMultipath);
       const machine = machines.find(
         ({ spec, recipe }) =>
@@ -308,7 +308,7 @@ const ofFactory = [
 const reference =
   /^[^/\s]+(?:\/[^/:@\s]+)+(?=[:@])(?::(?<tag>\w[\w.-]*))?(?:@sha256:[0-9a-f]{64})?$/;
 
-function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
+function findingOfOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
   const image = spec.installerImage;
   if (image === undefined || spec.configuration === "omni") return undefined; // the check omni-machine reports it
   const { tag = "" } = reference.exec(image)?.groups ?? {};
@@ -369,7 +369,7 @@ const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 const lists = ["extensions", "kernelArgs"] as const;
 
 /** Finding about a kernel argument that is a parameter of one of NVIDIA's modules, or that blocks one of them. */
-function ofModule(
+function findingOfModule(
   arg: string,
   fieldPath: string,
   machine?: CheckedMachine,
@@ -407,12 +407,12 @@ function patchArgs({
 }: ReachingPatch): Nested<FindingText> {
   const extraArgs = valueAt(patch.config, "machine", "install", "extraKernelArgs");
   const fieldPath = machine && otherMachines.length === 0 ? machine.field : "machineDefaults";
-  return listOf(extraArgs).map((arg) => ofModule(asText(arg), fieldPath, machine));
+  return listOf(extraArgs).map((arg) => findingOfModule(asText(arg), fieldPath, machine));
 }
 
 /** Finding about a kernel argument of an image, the same on every Talos release. */
 function argFault(arg: string, machine: CheckedMachine): FindingText | undefined {
-  const withoutEffect = ofModule(arg, machine.field, machine);
+  const withoutEffect = findingOfModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;
   if (/\s|^['"#&*!|>%@`=]|: |:$/.test(arg))
     return {

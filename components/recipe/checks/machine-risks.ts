@@ -9,7 +9,7 @@ import { gpuPresent } from "../machine/machine-recipe";
 import { valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
-import { type Checks, ofGpuMachines } from "./check";
+import { type Checks, forEachGpuMachine } from "./check";
 
 /**
  * Checks of known risks for a machine's cards: in its image, its kernel and its configuration. They need no access to
@@ -21,7 +21,7 @@ export const machineRisks = {
     rule: "The container toolkit of the Talos version has no published container escape",
     source: "components/recipe/facts/data/escapes.json: NVIDIA's security bulletins",
     ofFiles: true,
-    find: ofGpuMachines((_machine, { spec, release }) => {
+    find: forEachGpuMachine((_machine, { spec, release }) => {
       const escape = escapeFinding(spec.talosVersion, release?.drivers.toolkit);
       return escape ? { field: "", ...escape } : undefined;
     }),
@@ -32,7 +32,7 @@ export const machineRisks = {
     source:
       "talos v1.14.1, SecurityProfileConfig (workloadIsolation): containerd, the kubelet and all pods have process and mount namespaces of their own",
     ofFiles: true,
-    find: ofGpuMachines(({ patches }, { clusterPatches }) =>
+    find: forEachGpuMachine(({ patches }, { clusterPatches }) =>
       [...clusterPatches, ...patches]
         .flatMap(({ documents }) => documents.map(valueOfDocument))
         .some(
@@ -54,7 +54,7 @@ export const machineRisks = {
     rule: "No arm64 machine loads NVIDIA's modules while its kernel uses branch target identification",
     source: "talos#13019 (a GB10)",
     ofFiles: true,
-    find: ofGpuMachines(
+    find: forEachGpuMachine(
       // Only single-board computers have an overlay, and its name shows the processor.
       ({ cards, spec: { overlay, kernelArgs = [] } }, { spec: { talosVersion } }) =>
         cards.length > 0 &&
@@ -77,7 +77,7 @@ export const machineRisks = {
     source:
       "NVIDIA Fabric Manager user guide, supported systems: boards of eight modules have NVSwitches, boards of four have none",
     ofFiles: true,
-    find: ofGpuMachines(({ uses, extensions }) =>
+    find: forEachGpuMachine(({ uses, extensions }) =>
       extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
       !hasSwitches(uses) &&
       !hasNoSwitch(uses)
@@ -119,7 +119,7 @@ export const machineRisks = {
     rule: "Only the operator sets the label nvidia.com/gpu.present",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
-    find: ofGpuMachines(({ spec: { labels } }, { plan }) =>
+    find: forEachGpuMachine(({ spec: { labels } }, { plan }) =>
       gpuProviderOf(plan.kubernetes.mode).findsNodes && labels?.[gpuPresent] !== undefined
         ? {
             field: `.labels.${gpuPresent}`,

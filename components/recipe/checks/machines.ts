@@ -14,8 +14,8 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  ofMachines,
-  together,
+  forEachMachine,
+  combine,
 } from "./check";
 
 /** Checks of a machine's owner, address and name. */
@@ -50,10 +50,10 @@ export const machineChecks = {
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
     ofFiles: true,
-    find: together(
-      ofMachines(uuidComplaints),
-      ({ spec, machines }) => ofOmni(spec, machines.find(isOmnis)?.name),
-      ofMachines(
+    find: combine(
+      forEachMachine(uuidFindings),
+      ({ spec, machines }) => omniFindings(spec, machines.find(isOmnis)?.name),
+      forEachMachine(
         (machine) =>
           isOmnis(machine) &&
           decidedByOmni
@@ -75,8 +75,8 @@ export const machineChecks = {
     source:
       "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
     ofFiles: true,
-    find: together(
-      ofMachines(({ spec: { configuration } }, { spec }) =>
+    find: combine(
+      forEachMachine(({ spec: { configuration } }, { spec }) =>
         spec.bootstrap === true && configuration !== "owned"
           ? {
               field: ".configuration",
@@ -104,7 +104,7 @@ export const machineChecks = {
     source:
       "Kubernetes, node names are RFC 1123 subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go",
     ofFiles: false,
-    find: ofMachines((machine, context) => {
+    find: forEachMachine((machine, context) => {
       const { field, name } = machine;
       if (objectName(name) !== undefined || name.length > longest)
         return {
@@ -156,7 +156,7 @@ export const machineChecks = {
     rule: "The Image Factory has the platform",
     source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",
     ofFiles: true,
-    find: ofMachines((machine) => {
+    find: forEachMachine((machine) => {
       const name = machine.spec.platform;
       if (name === undefined || platforms.names.includes(name)) return [];
       return {
@@ -191,7 +191,10 @@ const decidedByOmni = [
 const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "omni";
 
 /** Findings about a stack that has a machine of Omni's. */
-const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undefined): Found =>
+const omniFindings = (
+  { clusterName, talosVersion }: ClusterSpec,
+  name: string | undefined,
+): Found =>
   name !== undefined && [
     clusterName === undefined
       ? {
@@ -222,7 +225,7 @@ const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undef
 const takeItsId =
   "write the ID that `omnictl get machines` shows, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
 
-function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
+function uuidFindings({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
   const { uuid, configuration } = spec;
   if (configuration !== "omni")
     return uuid !== undefined

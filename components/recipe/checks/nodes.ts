@@ -17,9 +17,9 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  ofMachines,
-  ofPatches,
-  together,
+  forEachMachine,
+  forEachPatch,
+  combine,
 } from "./check";
 import { ofKubelet } from "./placement";
 
@@ -30,8 +30,8 @@ export const nodeChecks = {
     source:
       "Kubernetes, labels; gpu-operator, controllers/state_manager.go (the operator keeps a user's label)",
     ofFiles: true,
-    find: together(
-      ofMachines((machine, context) =>
+    find: combine(
+      forEachMachine((machine, context) =>
         Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
           const field = `.labels.${key}`;
           const formFault = qualifiedName(key) ?? labelValue(text);
@@ -45,7 +45,7 @@ export const nodeChecks = {
           return fault ? { field, ...fault } : undefined;
         }),
       ),
-      ofPatches(({ patch, machines }, context) =>
+      forEachPatch(({ patch, machines }, context) =>
         [...patch.nodeLabels, ...patch.kubeletLabels].map(
           ([key, text]) =>
             machines.flatMap((machine) => labelFault(machine, key, text, context) ?? [])[0],
@@ -58,7 +58,7 @@ export const nodeChecks = {
     source:
       "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
     ofFiles: true,
-    find: ofMachines((machine) =>
+    find: forEachMachine((machine) =>
       Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
         const field = `.taints.${key}`;
         const taint = parseTaint(key, text);

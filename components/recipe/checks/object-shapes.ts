@@ -66,7 +66,7 @@ const notText = (value: unknown) => ({
 });
 
 /** Check of a mapping of texts whose keys are Kubernetes names. */
-const keysAndValues =
+const mappingOfKeysAnd =
   (rule: Rule): Judge =>
   (value) => {
     if (Array.isArray(value))
@@ -86,8 +86,8 @@ const valueThat =
 
 /** Checks of values that types cannot express. */
 const judges: Record<TypeText, Judge> = {
-  "#labels": keysAndValues(labelValue),
-  "#annotations": keysAndValues(() => undefined),
+  "#labels": mappingOfKeysAnd(labelValue),
+  "#annotations": mappingOfKeysAnd(() => undefined),
   "#key": byRule(qualifiedName),
   "#name": byRule(objectName),
   "#reference": byRule(imageReference),

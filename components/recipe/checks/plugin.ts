@@ -23,7 +23,7 @@ export const pluginChecks = {
         const config = valueAt(spec[field]?.values, ...section);
         const path = `${field}.values.${section.join(".")}`;
         const configurations = valueAt(config, texts);
-        if (!isMapping(configurations)) return misread(path, config);
+        if (!isMapping(configurations)) return misreadFinding(path, config);
         const defaultName = asText(valueAt(config, "default"));
         const sharing = spec.sharing?.timeSlicing;
         const names = [
@@ -49,7 +49,7 @@ export const pluginChecks = {
                 remedy,
               }));
             }),
-          misread(path, config),
+          misreadFinding(path, config),
           defaultName !== "" && !names.includes(defaultName)
             ? {
                 field: `${path}.default`,
@@ -147,7 +147,7 @@ export const pluginChecks = {
  * Findings for names that YAML does not read as texts: the templates print them without quotes (`value: {{
  * .Values.config.default }}`).
  */
-const misread = (path: string, config: unknown): Found =>
+const misreadFinding = (path: string, config: unknown): Found =>
   ["default", "name"].flatMap((key) => {
     const name = valueAt(config, key);
     if (name === undefined || name === null || name === "" || isText(asText(name))) return [];

@@ -13,7 +13,7 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  ofGpuRequests,
+  forEachGpuRequest,
 } from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
@@ -121,7 +121,7 @@ export const sharingChecks = {
     source:
       "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
     ofFiles: false,
-    find: ofGpuRequests((request, context) => {
+    find: forEachGpuRequest((request, context) => {
       const { spec, gpuMachines } = context;
       if (gpuMachines.length === 0) return [];
       const offeredResources = [
@@ -191,7 +191,7 @@ export const sharingChecks = {
     rule: "A pod requests one slice of a shared card",
     source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
     ofFiles: true,
-    find: ofGpuRequests(({ gpus }, { spec }) =>
+    find: forEachGpuRequest(({ gpus }, { spec }) =>
       gpus > 1 && sharingOf(spec)?.refusesSeveral === true
         ? {
             field: ".gpus",
@@ -274,7 +274,9 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   );
   const totalRequest = requests.reduce((sum, request) => sum + request.gpus, 0);
   if (totalRequest > totalOffer)
-    return [tooMany(resource, requests, totalRequest, `the machines have only ${totalOffer}`)];
+    return [
+      tooManyFinding(resource, requests, totalRequest, `the machines have only ${totalOffer}`),
+    ];
   const groups = new Map(
     placed.map(({ machines }) => [machines.map(({ name }) => name).join(" "), machines]),
   );
@@ -287,7 +289,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     const pinned = requestsOfGroup.map(({ request }) => request);
     if (sum > offerOfGroup)
       return [
-        tooMany(
+        tooManyFinding(
           resource,
           pinned,
           sum,
@@ -305,7 +307,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     const total = large.reduce((sum, request) => sum + request.gpus, 0);
     if (large.length > places)
       return [
-        tooMany(
+        tooManyFinding(
           resource,
           large,
           total,
@@ -316,7 +318,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   return [];
 }
 
-function tooMany(
+function tooManyFinding(
   resource: string,
   requests: GpuRequest[],
   total: number,

@@ -18,7 +18,7 @@ export const valueChecks = {
       "values.yaml and templates of the chart at its release; Helm ignores a value that no template reads",
     ofFiles: true,
     find: (context) => [
-      releaseFields.map((field) => misnamed(context, field)),
+      releaseFields.map((field) => misnamedValues(context, field)),
       wrongValues(context, wrongWords),
       // The stack does not set the namespace and the RuntimeClass of an external release.
       ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
@@ -61,7 +61,7 @@ export const valueChecks = {
   },
 } satisfies Checks;
 
-function misnamed({ spec, plan }: CheckContext, field: ReleaseField): Found {
+function misnamedValues({ spec, plan }: CheckContext, field: ReleaseField): Found {
   const { version, values } = spec[field] ?? {};
   const name = chartOfField(field);
   if (version === undefined || !values) return undefined;

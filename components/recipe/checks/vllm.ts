@@ -17,11 +17,11 @@ export const vllmChecks = {
       "docs.vllm.ai, serve arguments, parallelism and GPU requirements; NVIDIA MIG user guide (no peer-to-peer between instances)",
     ofFiles: true,
     find: (context) =>
-      workloadsOfKind(context.spec, "vllm").flatMap((server) => ofServer(server, context)),
+      workloadsOfKind(context.spec, "vllm").flatMap((server) => findingsOfServer(server, context)),
   },
 } satisfies Checks;
 
-function ofServer({ field, spec: server }: Workload<"vllm">, context: CheckContext): Found {
+function findingsOfServer({ field, spec: server }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;
   const { args = [], gpus = 1, machines = 1, huggingFaceToken, apiKeySecret, namespace } = server;
   const litellm = spec.workloads?.litellm;

@@ -31,13 +31,13 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
     // refuses for a container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl,
     // allPossibleMigStrategiesAreNone; gpu-operator#322). A user's configuration with a strategy keeps it: the chart's
     // value would override it.
-    ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
+    ...(statesMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
   return releaseOfGpuProvider("devicePlugin", plugin, packageValues);
 }
 
 /** Whether one of the user's own configurations of the plugin sets the MIG strategy. */
-function saysMigStrategy(plugin: DevicePluginSpec): boolean {
+function statesMigStrategy(plugin: DevicePluginSpec): boolean {
   const map = valueAt(plugin.values, "config", "map");
   return (
     isMapping(map) &&

@@ -7,7 +7,7 @@ import { shortHash } from "../short-hash";
 const longest = 47;
 
 /** Beginning of the name of a machine's smoke test. A Job's name has no `.`, so that it can be a label of its pods. */
-const worded = (machine: string): string =>
+const nameOfMachine = (machine: string): string =>
   `gpu-smoke-test-${machine.replaceAll(".", "-")}`.slice(0, longest);
 
 /**
@@ -21,11 +21,11 @@ const worded = (machine: string): string =>
 export function smokeTestNames(machines: string[]): Map<string, string> {
   const names = new Set<string>();
   const shared = new Set(
-    machines.map(worded).filter((name) => names.size === names.add(name).size),
+    machines.map(nameOfMachine).filter((name) => names.size === names.add(name).size),
   );
   return new Map(
     machines.map((machine) => {
-      const name = worded(machine);
+      const name = nameOfMachine(machine);
       return [
         machine,
         shared.has(name) ? `${name.slice(0, longest - 7)}-${shortHash(machine, 6)}` : name,

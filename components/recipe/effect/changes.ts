@@ -22,18 +22,18 @@ export type Group = "rebootsIfChanged" | "mayRebootIfChanged" | "changesWithoutR
 const lists = { parts: "", labels: "label ", taints: "taint " } as const;
 
 /** One entry of a state: a field, or a named entry of one of the lists. */
-interface Said {
+interface StateField {
   group: Group;
   list?: keyof typeof lists;
   name: string;
   value: unknown;
 }
 
-function fieldsOf(state: MachineState): Map<string, Said> {
+function fieldsOf(state: MachineState): Map<string, StateField> {
   const fields = (
     ["changesWithoutReboot", "mayRebootIfChanged", "rebootsIfChanged"] as const
   ).flatMap((group) =>
-    Object.entries(state[group] ?? {}).flatMap(([field, value]): Said[] =>
+    Object.entries(state[group] ?? {}).flatMap(([field, value]): StateField[] =>
       Object.hasOwn(lists, field)
         ? Object.entries(value as object).map(([name, entry]) => ({
             group,
@@ -53,7 +53,7 @@ function fieldsOf(state: MachineState): Map<string, Said> {
  */
 export function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
   const [previousFields, nextFields] = [fieldsOf(before), fieldsOf(after)];
-  const rank = ({ list }: Said): number => Object.keys(lists).indexOf(list ?? "");
+  const rank = ({ list }: StateField): number => Object.keys(lists).indexOf(list ?? "");
   return [...new Map([...nextFields, ...[...previousFields].filter(([id]) => !nextFields.has(id))])]
     .filter(
       ([id, stateField]) =>
@@ -109,8 +109,8 @@ function difference(previousValue: unknown, nextValue: unknown): string {
   if (!Array.isArray(previousValue ?? []) || !Array.isArray(nextValue ?? []))
     return `${shortText(previousValue)} → ${shortText(nextValue)}`;
   const [before, after] = [(previousValue ?? []) as string[], (nextValue ?? []) as string[]];
-  const removed = without(before, after);
-  const added = without(after, before);
+  const removed = itemsWithout(before, after);
+  const added = itemsWithout(after, before);
   const words = [
     ...(removed.length > 0
       ? [`${removed.join(" and ")} ${removed.length === 1 ? "goes" : "go"}`]
@@ -122,7 +122,7 @@ function difference(previousValue: unknown, nextValue: unknown): string {
   return words.length > 0 ? words.join(", ") : "in another order";
 }
 
-function without(items: readonly string[], excludedItems: readonly string[]): string[] {
+function itemsWithout(items: readonly string[], excludedItems: readonly string[]): string[] {
   const excluded = new Set(excludedItems);
   return items.filter((item) => !excluded.has(item));
 }

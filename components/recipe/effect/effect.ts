@@ -305,7 +305,7 @@ function effectOfChange(before: MachineState, after: MachineState): MachineEffec
       because:
         driver +
         reasons(bootChanges) +
-        byOmni(before, after, bootChanges) +
+        omniRebootText(before, after, bootChanges) +
         hopsText(after, before),
       changes,
     };
@@ -314,7 +314,7 @@ function effectOfChange(before: MachineState, after: MachineState): MachineEffec
   if (condition !== undefined) return { reboots: "only if", because: condition, changes };
   return noReboot(
     liveChanges.length > 0
-      ? `none is needed for ${reasons(liveChanges)}${untilBoot(liveChanges, after)}`
+      ? `none is needed for ${reasons(liveChanges)}${untilBootText(liveChanges, after)}`
       : "its image and its configuration do not change",
     changes,
   );
@@ -362,7 +362,7 @@ function reasons(changes: Change[]): string {
  * Note about live changes that take effect only at the next boot: Talos does not load a module again (talos,
  * kernel_module_spec.go).
  */
-function untilBoot(
+function untilBootText(
   liveChanges: Change[],
   { rebootsIfChanged: { talosVersion = "" } }: MachineState,
 ): string {
@@ -383,7 +383,7 @@ function untilBoot(
 }
 
 /** Notes about an upgrade by Omni: its own order of steps, and its own decision about the release. */
-function byOmni(before: MachineState, after: MachineState, boot: Change[]): string {
+function omniRebootText(before: MachineState, after: MachineState, boot: Change[]): string {
   if (after.configuration !== "omni") return "";
   const isImage = ({ field }: Change): boolean =>
     field === "talosVersion" || field === "extensions";

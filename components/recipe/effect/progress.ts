@@ -13,7 +13,7 @@ export interface Standing {
 }
 
 /** Pulumi's reports about a machine's resources in this update. */
-class Told {
+class MachineUpdate {
   /** Names of the machine's resources that Pulumi is creating or updating. */
   readonly running = new Set<string>();
   begun = false;
@@ -26,12 +26,12 @@ class Told {
 
 /** Tracks the progress of an update on each machine by the start and the end of its resources. */
 export class UpdateProgress {
-  private readonly machines: Map<string, Told>;
+  private readonly machines: Map<string, MachineUpdate>;
   private failed = false;
 
   /** @param machines node names, in the order of the update. */
   constructor(machines: string[]) {
-    this.machines = new Map(machines.map((machine) => [machine, new Told()]));
+    this.machines = new Map(machines.map((machine) => [machine, new MachineUpdate()]));
   }
 
   /** Records that Pulumi starts to create or update a resource of a machine. */
@@ -71,14 +71,14 @@ export class UpdateProgress {
 
   /** Progress of each machine, in the order of the update. */
   standings(): Map<string, Standing> {
-    const standingOf = (state: Told): Standing => ({
+    const standingOf = (state: MachineUpdate): Standing => ({
       progress: this.progressOf(state),
       ...(state.cordoned ? { cordoned: true } : {}),
     });
     return new Map([...this.machines].map(([machine, state]) => [machine, standingOf(state)]));
   }
 
-  private progressOf(state: Told): Progress {
+  private progressOf(state: MachineUpdate): Progress {
     if (state.failed) return "failed";
     if (state.running.size > 0) return "under way";
     if (state.settled) return state.begun ? "done" : "skipped";

@@ -60,17 +60,17 @@ export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFi
 }
 
 /** Index of some documents, so that a lookup does not compare each document with all others. */
-export interface Shelf {
+export interface DocIndex {
   /** Documents by kind and `metadata.name`. */
   named(kind: unknown, name: string | undefined): readonly Doc[];
   /** First document of each file. */
   ofFile(file: string): Doc | undefined;
 }
 
-const shelves = new WeakMap<readonly Doc[], Shelf>();
+const shelves = new WeakMap<readonly Doc[], DocIndex>();
 
 /** The index of some documents; the same object for the same list. */
-export function indexOf(docs: readonly Doc[]): Shelf {
+export function indexOf(docs: readonly Doc[]): DocIndex {
   const existingIndex = shelves.get(docs);
   if (existingIndex !== undefined) return existingIndex;
   const byName = new Map<string, Doc[]>();
@@ -84,7 +84,7 @@ export function indexOf(docs: readonly Doc[]): Shelf {
     else docsOfName.push(doc);
     if (!byFile.has(doc.place.file)) byFile.set(doc.place.file, doc);
   }
-  const index: Shelf = {
+  const index: DocIndex = {
     named: (kind, name) => byName.get(keyOf(kind, name)) ?? [],
     ofFile: (file) => byFile.get(file),
   };

@@ -6,8 +6,8 @@ import { filesIn, isKustomization, namespaceOf, parts } from "./namespace";
 import { folderOf, namedBy, release, valuesOf, type OutsideRelease } from "./release";
 
 /** Reads a HelmRelease. A HelmRelease without a chart is a kustomize patch; the result is then the patched release. */
-export function ofHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
-  const releases = ofFlux(doc, docs);
+export function releasesOfHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
+  const releases = releasesOfFlux(doc, docs);
   if (releases.length === 0) return [];
   const name = textAt(doc.root, "metadata", "name");
   const namesakes = indexOf(docs).named("HelmRelease", name);
@@ -22,7 +22,7 @@ export function ofHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
       ? []
       : releases;
   const base = baseOf(doc);
-  const baseRelease = base && ofFlux(base, docs)[0];
+  const baseRelease = base && releasesOfFlux(base, docs)[0];
   return releases.map((patchRelease) =>
     baseRelease === undefined
       ? {
@@ -69,7 +69,7 @@ function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   );
 }
 
-function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
+function releasesOfFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
   const objectName = textAt(root, "metadata", "name");
   const chartPath = ["spec", "chart", "spec"];

@@ -2,10 +2,10 @@ import type { ExternalMissingSpec } from "../spec/index";
 import { chartNamed, isOfOthers, releaseIn } from "./chart";
 import { noValues, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
 import { asText, isMapping, listAt, listOf } from "../mapping";
-import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "./release";
+import { parameterOf, release, valuesOf, type OutsideRelease, type ReleaseFields } from "./release";
 
 /** Fields of a release in an item of a list. */
-type Item = Pick<Said, "name" | "namespace"> & { parts: Values[] };
+type Item = Pick<ReleaseFields, "name" | "namespace"> & { parts: Values[] };
 
 /**
  * Lists with releases in a file: the tool that reads the list, the field with the chart's name, and a reader of an
@@ -16,7 +16,7 @@ const lists: Record<
   {
     by: OutsideRelease["by"];
     chart: string;
-    read: (entry: Record<string, unknown>, path: string[], context: From) => Item;
+    read: (entry: Record<string, unknown>, path: string[], context: ReadContext) => Item;
   }
 > = {
   // Inline values override those of the files, unless `valuesMerge` changes this; no known file uses it.
@@ -70,14 +70,14 @@ const lists: Record<
 };
 
 /** Context of an item: its document, a lookup of the files that it names, and a list for missing files. */
-interface From {
+interface ReadContext {
   doc: Doc;
   file: (name: unknown, path?: string[]) => Values;
   missing: ExternalMissingSpec[];
 }
 
 /** The releases in a document's lists: of kustomize, of helmfile, and of a user's own chart. */
-export function ofLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
+export function releasesOfLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const isChart = /(?:^|\/)Chart\.yaml$/.test(doc.place.file);
   return Object.entries(lists).flatMap(([list, { by, chart: key, read }]) =>
     listAt(doc.root, list).flatMap((entry, index) => {

@@ -18,7 +18,7 @@ export interface StatedNamespace {
 export function namespaceOf(doc: Doc, docs: readonly Doc[]): StatedNamespace | undefined {
   const target = targetOf(doc, docs.filter(isOfFlux));
   if (target !== undefined) return target;
-  return outermost(doc, docs.filter(isKustomization)) ?? saidAt(doc, ["metadata", "namespace"]);
+  return outermost(doc, docs.filter(isKustomization)) ?? statedAt(doc, ["metadata", "namespace"]);
 }
 
 /** Whether a document is a kustomization, which may lack a kind. */
@@ -42,7 +42,7 @@ export const filesIn = (kustomization: Doc, keys: string[]): string[] =>
 const isOfFlux = ({ root }: Pick<Doc, "root">): boolean =>
   asText(root["apiVersion"]).startsWith("kustomize.toolkit.fluxcd.io/");
 
-function saidAt(doc: Doc, path: string[]): StatedNamespace | undefined {
+function statedAt(doc: Doc, path: string[]): StatedNamespace | undefined {
   const name = textAt(doc.root, ...path);
   return name === undefined ? undefined : { name, place: placeOf(doc, path) };
 }
@@ -60,7 +60,7 @@ function targetOf(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined 
   const nearest = Math.min(...kustomizationsAbove.map(({ depth }) => depth));
   const targetNamespaces = kustomizationsAbove
     .filter(({ depth }) => depth === nearest)
-    .map(({ kustomization }) => saidAt(kustomization, ["spec", "targetNamespace"]));
+    .map(({ kustomization }) => statedAt(kustomization, ["spec", "targetNamespace"]));
   return new Set(targetNamespaces.map((target) => target?.name)).size === 1
     ? targetNamespaces[0]
     : undefined;
@@ -105,7 +105,7 @@ function outermost(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined
     });
     if (holder === undefined) return namespace;
     visited.add(holder);
-    namespace = saidAt(holder, ["namespace"]) ?? namespace;
+    namespace = statedAt(holder, ["namespace"]) ?? namespace;
     names = [holder.place.file, folderOf(holder)];
   }
 }

@@ -12,9 +12,9 @@ import {
   type OutsideFile,
   type Values,
 } from "./document";
-import { ofHelmRelease } from "./flux";
+import { releasesOfHelmRelease } from "./flux";
 import { isKustomization } from "./namespace";
-import { ofLists } from "./lists";
+import { releasesOfLists } from "./lists";
 import { asText, listAt, listOf, valueAt } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 
@@ -41,22 +41,25 @@ export function releasesIn(
   const docs = files.flatMap((file) => documentsOf(file, flaws));
   const releases = docs.flatMap((doc): OutsideRelease[] => {
     const { kind } = doc.root;
-    if (kind === "HelmRelease") return ofHelmRelease(doc, docs);
-    if (kind === "Application") return ofArgo(doc, ["spec"], docs);
-    if (kind === "ApplicationSet") return ofArgo(doc, ["spec", "template", "spec"], docs);
-    return ofLists(doc, docs);
+    if (kind === "HelmRelease") return releasesOfHelmRelease(doc, docs);
+    if (kind === "Application") return releasesOfArgo(doc, ["spec"], docs);
+    if (kind === "ApplicationSet") return releasesOfArgo(doc, ["spec", "template", "spec"], docs);
+    return releasesOfLists(doc, docs);
   });
   const filesOfReleases = new Set(
     releases.flatMap(({ places }) => Object.values(places).map(({ file }) => file)),
   );
   const valuesFiles = docs.filter((doc) => isOfValues(doc) && !filesOfReleases.has(doc.place.file));
-  return { releases: [...releases, ...valuesFiles.flatMap((doc) => ofValues(doc, hint))], flaws };
+  return {
+    releases: [...releases, ...valuesFiles.flatMap((doc) => releasesOfValues(doc, hint))],
+    flaws,
+  };
 }
 
 const isOfValues = (doc: Doc): boolean =>
   doc.root["apiVersion"] === undefined && doc.root["kind"] === undefined && !isKustomization(doc);
 
-function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
+function releasesOfArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
   const sources = listAt(root, ...spec, "sources");
   const paths =
@@ -91,7 +94,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
   });
 }
 
-function ofValues(doc: Doc, hint: ChartName | undefined): OutsideRelease[] {
+function releasesOfValues(doc: Doc, hint: ChartName | undefined): OutsideRelease[] {
   const chart = hint ?? chartByKeys(Object.keys(doc.root));
   if (chart === undefined) return [];
   return [

@@ -84,17 +84,20 @@ export function parameterOf(parameter: Record<string, unknown>, place: Place): V
 }
 
 /** Facts about a release, with its values still in parts. */
-export type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined } & Pick<
-  OutsideRelease,
-  "chart" | "by" | "place" | "missing"
->;
+export type ReleaseFields = {
+  [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined;
+} & Pick<OutsideRelease, "chart" | "by" | "place" | "missing">;
 
 /** A name, unless it has a placeholder. */
 const unlessFilledIn = (name: string | undefined): string | undefined =>
   name === undefined || isFilledIn(name) ? undefined : name;
 
 /** A release with its values merged; each part overrides those before it. */
-export function release(fields: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
+export function release(
+  fields: ReleaseFields,
+  parts: Values[],
+  versionPlace?: Place,
+): OutsideRelease {
   const knownFields = defined({
     ...fields,
     name: unlessFilledIn(fields.name),

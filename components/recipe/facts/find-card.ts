@@ -62,7 +62,7 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
   const computeCapability = capabilityOf((start) => chip.startsWith(start));
   if (architecture === undefined || computeCapability === undefined) return undefined;
-  const byName = ofName(name);
+  const byName = traitsOfName(name);
   const minDriver = (chips.minDrivers as Record<string, string>)[chip];
   const mig = Object.hasOwn(geometryOfListed, name) ? geometryOfListed[name] : undefined;
   const ofChipWithMig = chips.chipsWithMig.includes(chip) && byName.family !== "geforce";
@@ -97,7 +97,7 @@ function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
 }
 
 /** Facts that a card's name contains. */
-function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
+function traitsOfName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
   const family = familyOf(name);
   const pciDevice = family === "datacenter" ? "0302_10de" : "0300_10de";
   return { family, pciDevice, ...(openModulesOnly.test(name) ? { flavours: ["open"] } : {}) };
@@ -198,7 +198,7 @@ function withoutMemory(name: string): Card | undefined {
 /** The card of a stack's entry: from the tables, else from the stack's description; undefined if both lack it. */
 export function cardOf(gpu: GpuSpec): Card | undefined {
   const knownCard = findCard(gpu.model);
-  const statedMiB = saidMemory(gpu);
+  const statedMiB = statedMemory(gpu);
   if (knownCard) return withStatedMemory(knownCard, statedMiB);
   const row =
     gpu.architecture &&
@@ -211,13 +211,13 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
     computeCapability: leastCapability,
     mayHaveMig: true,
     described: true,
-    ...ofName(gpu.model.replace(/^NVIDIA /, "")),
+    ...traitsOfName(gpu.model.replace(/^NVIDIA /, "")),
     ...defined({ memoryMiB: statedMiB }),
   };
 }
 
 /** Memory that a stack sets for a card, in MiB. */
-export function saidMemory({ memory }: Pick<GpuSpec, "memory">): number | undefined {
+export function statedMemory({ memory }: Pick<GpuSpec, "memory">): number | undefined {
   const bytes = memory === undefined ? undefined : quantityValue(memory);
   return bytes === undefined ? undefined : Math.round(bytes / 2 ** 20);
 }

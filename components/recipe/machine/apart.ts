@@ -2,7 +2,7 @@ import { defined } from "../mapping";
 import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../spec/index";
 
 /** The stack from the view of a machine: with the machine's own Talos release and driver, if it has them. */
-export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec): ClusterSpec {
+export function specFor(spec: ClusterSpec, { talosVersion, driver }: MachineSpec): ClusterSpec {
   if (talosVersion === undefined && driver === undefined) return spec;
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
   const version = talosVersion ?? spec.talosVersion;
@@ -24,10 +24,10 @@ export const factsOf = (
   [releaseFacts, ...otherReleaseFacts].find((facts) => facts?.talosVersion === talosVersion);
 
 /** Clusters of the machines with their own Talos release or driver: one cluster for each combination. */
-export function groupsApart(spec: ClusterSpec): ClusterSpec[] {
+export function machineGroups(spec: ClusterSpec): ClusterSpec[] {
   const groups = new Map<string, ClusterSpec>();
   for (const [name, machine] of Object.entries(spec.machines)) {
-    const specOfMachine = seenBy(spec, machine);
+    const specOfMachine = specFor(spec, machine);
     if (specOfMachine === spec) continue;
     const { talosVersion: _version, driver: _driver, ...machineFields } = machine;
     const key = JSON.stringify([specOfMachine.talosVersion, specOfMachine.driver]);

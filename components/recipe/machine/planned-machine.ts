@@ -2,7 +2,7 @@ import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
 import type { MachineRecipe, Plan } from "../types";
 import { nvidiaExtension } from "../facts/extension";
 import { defined, filled } from "../mapping";
-import { seenBy } from "./apart";
+import { specFor } from "./apart";
 import type { DriverField } from "./losses";
 import { contractOf } from "../facts/contract";
 
@@ -87,6 +87,10 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
 export function unnamedDriver(spec: ClusterSpec, machine: MachineSpec): DriverField[] {
   const { configuration, gpus = [], installerImage, extensions = [] } = machine;
   if (configuration !== "adopted" || gpus.length === 0 || installerImage !== undefined) return [];
-  const named = Object.assign({}, seenBy(spec, machine).driver, ...extensions.map(nvidiaExtension));
+  const named = Object.assign(
+    {},
+    specFor(spec, machine).driver,
+    ...extensions.map(nvidiaExtension),
+  );
   return (["branch", "flavour"] as const).filter((field) => named[field] === undefined);
 }

@@ -375,7 +375,8 @@ const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
 export function withoutSecrets(data: unknown, name = ""): unknown {
   if (typeof data === "string")
     return name !== "" && holdsSecret(name, data) ? HIDDEN : redact(data);
-  if (Array.isArray(data)) return data.map((item, index) => ofList(item, data[index - 1], name));
+  if (Array.isArray(data))
+    return data.map((item, index) => withoutSecretsOfList(item, data[index - 1], name));
   if (data === null || typeof data !== "object") return data;
   const { name: variable, value } = data as { name?: unknown; value?: unknown };
   const isSecretVariable =
@@ -392,7 +393,7 @@ export function withoutSecrets(data: unknown, name = ""): unknown {
 const HIDDEN = "(hidden)";
 
 /** Redacts an item of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */
-function ofList(item: unknown, previousItem: unknown, list: string): unknown {
+function withoutSecretsOfList(item: unknown, previousItem: unknown, list: string): unknown {
   if (typeof item === "string") {
     const isOfFlag =
       typeof previousItem === "string" &&

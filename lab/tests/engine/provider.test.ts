@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { readFileSync } from "node:fs";
 import { isClassGiven } from "../../../components/program/cluster/states";
 import { MANAGER } from "../../../components/clients/kubernetes/manager";
-import { leftAsIs } from "../../../components/cluster/gpu-machines";
+import { ignoreAllChanges } from "../../../components/cluster/gpu-machines";
 import { guarded } from "../../../components/kubernetes/guard";
 import { OWNER } from "../../../components/kubernetes/guard/live";
 import { gpuRelease } from "../../../components/kubernetes/release";
@@ -39,7 +39,7 @@ test("resources of an offline machine are unchanged, and are updated once it is 
       "test:index:Machine",
       "machine",
       { task: machineState.task },
-      { ...(machineState.isOffline ? { transformations: [leftAsIs] } : {}) },
+      { ...(machineState.isOffline ? { transformations: [ignoreAllChanges] } : {}) },
     );
     const task = new command.local.Command(
       "upgrade",

@@ -6,7 +6,7 @@ import { labelManagers } from "../../../cli/discover/labels";
 import { releasesOf } from "../../../cli/discover/releases";
 import type { PciDevice } from "../../../components/clients/talos/pci-device";
 import type { SeenCluster, SeenMachine } from "../../../cli/discover/seen";
-import { lookAtContainerd } from "../../../cli/discover/containerd";
+import { readContainerd } from "../../../cli/discover/containerd";
 import { renderDiscovered, stackOf } from "../../../cli/discover/stack-of";
 import { schematicOf } from "../../../components/recipe";
 import { charts } from "../../../components/recipe/facts/data/charts";
@@ -597,12 +597,12 @@ describe("containerd's options on Talos 1.14", () => {
     const mergedText = mergedConfiguration({ customization: part });
     const files: Record<string, string> = { "/etc/cri/conf.d/cri.toml": mergedText };
     const read = (path: string): Promise<string | undefined> => Promise.resolve(files[path]);
-    expect(await lookAtContainerd({ read })).toEqual({
+    expect(await readContainerd({ read })).toEqual({
       containerdPart: "",
       mergedContainerd: mergedText,
     });
     files["/etc/cri/conf.d/cri.toml"] = mergedConfiguration({});
-    expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "" });
+    expect(await readContainerd({ read })).toEqual({ containerdPart: "" });
   });
 
   test("are set in the stack without a comment if the stack would write the same part", () => {

@@ -1,4 +1,4 @@
-import { ofOneCluster } from "../../../components/program/seen/same-cluster";
+import { compareClusters } from "../../../components/program/seen/same-cluster";
 import { certificate, node, foreignNode } from "../preflight/run-preflight";
 
 describe("talosconfig and kubeconfig", () => {
@@ -10,7 +10,7 @@ describe("talosconfig and kubeconfig", () => {
     bootId: "boot-1",
     configuration: configuration("QQ=="),
   };
-  test.each<[string, Parameters<typeof ofOneCluster>, string]>([
+  test.each<[string, Parameters<typeof compareClusters>, string]>([
     [
       "belong to one cluster if a node has the machine's boot ID",
       [[machine], { authority: certificate("Qg=="), nodes: [node({ name: "x" })] }],
@@ -46,5 +46,5 @@ describe("talosconfig and kubeconfig", () => {
       [[machine], { authority: certificate("Qg=="), nodes: [] }],
       "unknown",
     ],
-  ])("%s", (_, args, verdict) => expect(ofOneCluster(...args)).toBe(verdict));
+  ])("%s", (_, args, verdict) => expect(compareClusters(...args)).toBe(verdict));
 });

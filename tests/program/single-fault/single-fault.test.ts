@@ -1,5 +1,5 @@
 import { persistent } from "../../../components/clients/clock";
-import { objectsBy } from "../../../components/kubernetes/guard/cluster-objects";
+import { clusterObjectsOf } from "../../../components/kubernetes/guard/cluster-objects";
 import { OWNER } from "../../../components/kubernetes/guard/live";
 import { adopt, release } from "../../../components/program/adopt";
 import { awaitTests } from "../../../components/program/gate/await-tests";
@@ -397,7 +397,7 @@ const runs: Record<string, FaultyRun> = {
     });
     const client = api.client();
     calls.ofApi(client);
-    const objects = objectsBy(persistent(clock, client), clock);
+    const objects = clusterObjectsOf(persistent(clock, client), clock);
     const answer = await resultOf(
       (async () => {
         const namespace = await objects.read({ apiVersion: "v1", kind: "Namespace", name: "gpu" });

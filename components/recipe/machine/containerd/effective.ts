@@ -62,14 +62,14 @@ export function containerdProblem(
  * Talos joins lists.
  */
 export function missingKeys(configuration: string, part: string): string[] {
-  return missingIn(parseToml(configuration).table ?? {}, parseToml(part).table ?? {}, "");
+  return missingPaths(parseToml(configuration).table ?? {}, parseToml(part).table ?? {}, "");
 }
 
-function missingIn(actual: TomlValue | undefined, planned: TomlValue, path: string): string[] {
+function missingPaths(actual: TomlValue | undefined, planned: TomlValue, path: string): string[] {
   if (isTable(planned)) {
     return Object.entries(planned).flatMap(([key, value]) => {
       const name = /^[\w-]+$/.test(key) ? key : `"${key}"`;
-      return missingIn(
+      return missingPaths(
         isTable(actual) ? actual[key] : undefined,
         value,
         path === "" ? name : `${path}.${name}`,

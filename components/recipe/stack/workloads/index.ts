@@ -213,12 +213,12 @@ export interface PlannedServer {
 }
 
 /** Fields that all servers have. */
-type SaidOfServer = Pick<VllmSpec, "active" | "machines" | "namespace" | "storageClass">;
+type ServerFields = Pick<VllmSpec, "active" | "machines" | "namespace" | "storageClass">;
 
 /** The servers of a stack. */
 export const plannedServers = (spec: Pick<ClusterSpec, "workloads">): PlannedServer[] =>
   workloadsOf(spec).flatMap(({ field, name, spec: workloadSpec }) => {
-    const { namespace = name, active = true, machines = 1 } = workloadSpec as SaidOfServer;
+    const { namespace = name, active = true, machines = 1 } = workloadSpec as ServerFields;
     const group = machines > 1 ? { group: { name: groupName(name), machines } } : {};
     return name === "" ? [] : [{ field, name, namespace, active, ...group }];
   });
@@ -239,7 +239,7 @@ export interface PlannedVolume {
 export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
   workloadsOf(spec).flatMap(({ kind, field, key, name, spec: workloadSpec }) => {
     const { volumeSuffix }: WorkloadDescriptor<never> = workloadDescriptors[kind];
-    const { namespace = name, storageClass, machines = 1 } = workloadSpec as SaidOfServer;
+    const { namespace = name, storageClass, machines = 1 } = workloadSpec as ServerFields;
     if (volumeSuffix === undefined || machines > 1) return [];
     const volume = {
       field,
