@@ -47,7 +47,7 @@ function flawsOf(text, { sentences = true, byLine = false, parts = byLine } = {}
       flaws.push({ index, length: part.length, message });
     }
   }
-  return flaws.sort((one, other) => one.index - other.index);
+  return flaws.sort((a, b) => a.index - b.index);
 }
 
 /** Number of words in a text. */
@@ -108,8 +108,8 @@ function maskSources(text) {
 }
 
 /** Masks what a pattern finds, and keeps its length and its lines. */
-function mask(text, pattern, by = " ") {
-  return text.replaceAll(pattern, (found) => found.replaceAll(/[^\n]/g, by));
+function mask(text, pattern, replacement = " ") {
+  return text.replaceAll(pattern, (match) => match.replaceAll(/[^\n]/g, replacement));
 }
 
 /** Masks code spans, targets of links, and addresses; each stays one word. */
@@ -175,15 +175,15 @@ function proseOfProgram(text, { comments, strings }) {
 }
 
 /** Places in their order; those that belong together are one. */
-function joined(text, places, belongs) {
-  const whole = [];
-  for (const [start, stop] of [...places].sort(([one], [other]) => one - other)) {
-    const last = whole.at(-1);
+function joined(text, places, belongsTogether) {
+  const joinedPlaces = [];
+  for (const [start, stop] of [...places].sort(([a], [b]) => a - b)) {
+    const last = joinedPlaces.at(-1);
     if (last && start < last[1]) continue; // a string within a template
-    if (last && belongs(text.slice(last[1], start), start)) last[1] = stop;
-    else whole.push([start, stop]);
+    if (last && belongsTogether(text.slice(last[1], start), start)) last[1] = stop;
+    else joinedPlaces.push([start, stop]);
   }
-  return whole;
+  return joinedPlaces;
 }
 
 module.exports = {

@@ -1,4 +1,4 @@
-import type { Observations } from "../../components/diagnosis";
+import type { Observations, ObservedPod } from "../../components/diagnosis/observations";
 import { waitingForUnits } from "../../components/diagnosis/differences/waiting";
 import { type Plan, readSchematic, renderFinding } from "../../components/recipe/index";
 import { argsMissingIn } from "../../components/recipe/machine/kernel-args";
@@ -20,6 +20,12 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
 /** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
 const cudaImages = /(^|\/)(nvidia|nvcr\.io)\/|cuda|pytorch|tensorflow|(^|\/)(vllm|ollama)/i;
 
+/** Whether the NVIDIA runtime gives a pod cards: by the variable of the pod, else by that of its images. */
+function getsCards({ visibleDevices, images = [] }: ObservedPod): boolean {
+  if (visibleDevices === undefined) return images.some((image) => cudaImages.test(image));
+  return !["void", "none", ""].includes(visibleDevices);
+}
+
 /** Remarks that are useful to know, but no failures. */
 export function remarks(observations: Observations, plan: Plan | undefined): string[] {
   const { namespace } = systemOf(observations, plan);
@@ -28,15 +34,14 @@ export function remarks(observations: Observations, plan: Plan | undefined): str
       pod.runtimeClass === "nvidia" &&
       !pod.gpus &&
       pod.namespace !== namespace &&
-      !["Succeeded", "Failed"].includes(pod.phase) &&
-      !["void", "none", ""].includes(pod.visibleDevices ?? "all") &&
-      (pod.visibleDevices !== undefined ||
-        (pod.images ?? []).some((image) => cudaImages.test(image))),
+      !["Succeeded", "Failed"].includes(pod.phase),
   );
-  const podsWithAllCards = podsWithoutRequest.map(
-    ({ namespace: podNamespace, name }) =>
-      `Pod ${podNamespace}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container the cards in NVIDIA_VISIBLE_DEVICES, which CUDA images set to "all"; request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void`,
-  );
+  const podsWithAllCards = podsWithoutRequest
+    .filter(getsCards)
+    .map(
+      ({ namespace: podNamespace, name }) =>
+        `Pod ${podNamespace}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container the cards in NVIDIA_VISIBLE_DEVICES, which CUDA images set to "all"; request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void`,
+    );
   const untested = (observations.jobs ?? []).flatMap(
     ({ namespace: jobNamespace, name, untested: reason }) =>
       reason === undefined

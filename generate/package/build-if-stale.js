@@ -9,13 +9,13 @@ const path = require("node:path");
 /** Inputs of `npm run build`. */
 const sources = ["components", "cli", "generate/package", "generate/schema", "sdk/talos"];
 /** Two of its outputs: one of the first, and one of the last. */
-const made = ["sdk/schema.json", "components/bin/program.js"];
+const outputs = ["sdk/schema.json", "components/bin/program.js"];
 
 /** Whether a source of the package is newer than its build, in the repository at `root`. */
 function isStale(root) {
   const timeOf = (file) =>
     fs.statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const built = Math.min(...made.map(timeOf));
+  const built = Math.min(...outputs.map(timeOf));
   return sources.some((folder) =>
     fs
       .readdirSync(path.join(root, folder), { recursive: true })

@@ -44,14 +44,19 @@ const published = ["components", "policy"];
  * Place at a workspace's users for a place of the lock file; undefined if the users do not install it.
  *
  * @param {string} workspace
- * @param {string} at
+ * @param {string} lockPath
  */
-function placeOf(workspace, at) {
-  if (at.startsWith(`${workspace}/node_modules/`)) return at.slice(workspace.length + 1);
-  if (at === workspace) return undefined;
-  const [place, theirs] =
-    Object.entries(ownPackages).find(([own]) => at === own || at.startsWith(`${own}/`)) ?? [];
-  return place === undefined || place === workspace ? undefined : theirs + at.slice(place.length);
+function placeOf(workspace, lockPath) {
+  if (lockPath.startsWith(`${workspace}/node_modules/`))
+    return lockPath.slice(workspace.length + 1);
+  if (lockPath === workspace) return undefined;
+  const [folder, installedFolder] =
+    Object.entries(ownPackages).find(
+      ([name]) => lockPath === name || lockPath.startsWith(`${name}/`),
+    ) ?? [];
+  return folder === undefined || folder === workspace
+    ? undefined
+    : installedFolder + lockPath.slice(folder.length);
 }
 
 /**
@@ -64,13 +69,17 @@ function placeOf(workspace, at) {
  */
 function lockOf({ packages }, workspace, { name, version, dependencies }) {
   const entries = Object.entries(packages);
-  const shared = entries.filter(([at, { link }]) => at.startsWith("node_modules/") && !link);
-  const own = entries.flatMap(([at, entry]) => {
-    const place = placeOf(workspace, at);
+  const shared = entries.filter(
+    ([lockPath, { link }]) => lockPath.startsWith("node_modules/") && !link,
+  );
+  const ownEntries = entries.flatMap(([lockPath, entry]) => {
+    const place = placeOf(workspace, lockPath);
     return place === undefined ? [] : [[place, entry]];
   });
-  const all = Object.fromEntries([...shared, ...own]);
-  const packaged = { "": { name, version, dependencies }, ...all };
+  const packaged = {
+    "": { name, version, dependencies },
+    ...Object.fromEntries([...shared, ...ownEntries]),
+  };
   return { name, version, lockfileVersion: 3, requires: true, packages: packaged };
 }
 

@@ -26,13 +26,13 @@ function publisherOf({ repository: { url } }) {
  * A text with a new account wherever it names the repository.
  *
  * @param {string} text
- * @param {{ owner: string, name: string }} from
- * @param {string} to the new account
+ * @param {{ owner: string, name: string }} repository
+ * @param {string} account the new account
  */
-const published = (text, { owner, name }, to) =>
+const withAccount = (text, { owner, name }, account) =>
   text
-    .replace(new RegExp(`(?<![\\w-])${owner}/${name}(?![\\w-])`, "g"), `${to}/${name}`)
-    .replace(`"publisher": "${owner}"`, `"publisher": "${to}"`);
+    .replace(new RegExp(`(?<![\\w-])${owner}/${name}(?![\\w-])`, "g"), `${account}/${name}`)
+    .replace(`"publisher": "${owner}"`, `"publisher": "${account}"`);
 
 /**
  * Writes the account into every file of git that names the repository.
@@ -46,17 +46,17 @@ function publishBy(root, account) {
       `ACCOUNT: ${account || "nothing"} is not an account name of GitHub, so it cannot publish; write e.g. npm run publisher -- my-account`,
     );
   const manifest = path.join(root, "components/package.json");
-  const from = publisherOf(JSON.parse(fs.readFileSync(manifest, "utf8")));
+  const repository = publisherOf(JSON.parse(fs.readFileSync(manifest, "utf8")));
   const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split(
     "\0",
   );
   return files.filter((file) => {
-    const whole = path.join(root, file);
-    if (file === "" || !fs.lstatSync(whole).isFile()) return false;
-    const text = fs.readFileSync(whole, "utf8");
-    const written = text.includes("\u0000") ? text : published(text, from, account);
-    if (written !== text) fs.writeFileSync(whole, written);
-    return written !== text;
+    const filePath = path.join(root, file);
+    if (file === "" || !fs.lstatSync(filePath).isFile()) return false;
+    const text = fs.readFileSync(filePath, "utf8");
+    const newText = text.includes("\u0000") ? text : withAccount(text, repository, account);
+    if (newText !== text) fs.writeFileSync(filePath, newText);
+    return newText !== text;
   });
 }
 

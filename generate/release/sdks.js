@@ -61,9 +61,9 @@ function packSdk(language, folder) {
  */
 function generate(language, work) {
   const schema = path.join(root, "sdk/schema.json");
-  const own = process.env["TALOS_GPU_GENERATE_SDK"];
+  const generator = process.env["TALOS_GPU_GENERATE_SDK"];
   const sources = path.join(work, language);
-  if (own !== undefined) run(own, [language, schema, sources]);
+  if (generator !== undefined) run(generator, [language, schema, sources]);
   else run("pulumi", ["package", "gen-sdk", schema, "--language", language, "--out", work]);
   return language === "go" ? inGoModule(sources) : sources;
 }

@@ -10,18 +10,17 @@ export function ollamaModelProblem(text: string): string | undefined {
   const [model = "", tag, ...otherParts] = name.slice(slash + 1).split(":");
   const parents = slash < 0 ? [] : name.slice(0, slash).split("/");
   const part = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$/;
-  const isValid =
-    otherParts.length === 0 &&
-    part.test(model) &&
-    (tag === undefined || part.test(tag)) &&
+  const isModelValid =
+    otherParts.length === 0 && part.test(model) && (tag === undefined || part.test(tag));
+  // A single parent may also be a host.
+  const isNamespaceValid =
+    parents.length < 2 || /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(parents.at(-1)!);
+  const areParentsValid =
     parents.length <= 2 &&
-    parents
-      .slice(-1)
-      .every(
-        (namespace) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(namespace) || parents.length === 1,
-      ) &&
     parents.every((host) => /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,349}$/.test(host));
-  return isValid ? undefined : "is not the name of a model";
+  return isModelValid && isNamespaceValid && areParentsValid
+    ? undefined
+    : "is not the name of a model";
 }
 
 /**
