@@ -126,7 +126,7 @@ export function persistent<Client extends object>(clock: Clock, client: Client):
 /** A condition that is watched until it holds. */
 export interface Wait<T> {
   /** Name of the awaited event, e.g. `a new boot id`; for progress and for the message of the limit. */
-  what: string;
+  subject: string;
   /** Milliseconds after which the wait fails. */
   limit: number;
   /** Milliseconds between two checks; a server may request a longer pause, up to a limit. */
@@ -140,12 +140,12 @@ export interface Wait<T> {
 /** A wait that reached its limit. */
 export class LimitReached extends Error {
   constructor(
-    public readonly what: string,
+    public readonly subject: string,
     public readonly limit: number,
     /** The condition that was missing at the last check. */
     public readonly missing: string,
   ) {
-    super(`waited ${formatDuration(limit)} for ${what} (last: ${missing})`);
+    super(`waited ${formatDuration(limit)} for ${subject} (last: ${missing})`);
   }
 }
 
@@ -174,7 +174,7 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
     lastMissing = missing;
     await clock.sleep(Math.max(0, Math.min(poll, end - clock.now())));
   } while (clock.now() < end);
-  throw new LimitReached(wait.what, wait.limit, missing);
+  throw new LimitReached(wait.subject, wait.limit, missing);
 }
 
 /**
@@ -187,12 +187,12 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
  */
 export async function waitOrFail<T>(
   clock: Clock,
-  wait: Omit<Wait<T>, "what">,
+  wait: Omit<Wait<T>, "subject">,
   findingsOfLimit: (limitText: string, lastMessage: string) => FieldFinding | FieldFinding[],
   findingOfRefusal?: (message: string) => FieldFinding,
 ): Promise<T> {
   try {
-    return await waitFor(clock, { what: "it", ...wait });
+    return await waitFor(clock, { subject: "it", ...wait });
   } catch (error) {
     if (error instanceof LimitReached)
       throw new Failure(

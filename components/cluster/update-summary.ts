@@ -62,7 +62,7 @@ export class UpdateSummary {
     const ends = new pulumi.ResourceHook(`${name}-ends`, ({ name: resource }) => {
       const machine = this.machineOf.get(resource);
       if (machine !== undefined) this.progress.ends(machine, resource, this.upgrades.has(resource));
-      if (this.progress.over()) this.reportProgress();
+      if (this.progress.isOver()) this.reportProgress();
     });
     const fails = new pulumi.ErrorHook(`${name}-fails`, ({ name: resource, errors }) => {
       const cordoned = errors.some((text) => text.includes(STAYS_CORDONED));

@@ -32,18 +32,18 @@ export function engineOf(
 export const engineGoneCode = 69;
 
 /** Milliseconds before a lost connection is opened again. */
-const again = 1000;
+const reconnectDelay = 1000;
 
 /**
- * Calls `tell` once the engine is gone, e.g. after a SIGKILL of Pulumi's command line: its connection ends, and a new
+ * Calls `onGone` once the engine is gone, e.g. after a SIGKILL of Pulumi's command line: its connection ends, and a new
  * one is refused. A lost connection alone proves nothing, because it must not end an update that goes on.
  */
-function onEngineGone(engine: string, tell: () => void): void {
+function onEngineGone(engine: string, onGone: () => void): void {
   const session = http2.connect(`http://${engine}`);
   let refused = false;
   session.on("error", ({ code }: NodeJS.ErrnoException) => (refused = code === "ECONNREFUSED"));
   session.once("close", () =>
-    refused ? tell() : void setTimeout(onEngineGone, again, engine, tell).unref(),
+    refused ? onGone() : void setTimeout(onEngineGone, reconnectDelay, engine, onGone).unref(),
   );
   session.unref();
 }

@@ -51,7 +51,7 @@ test.each([
     const clock = new FakeClock();
     const client = persistent(clock, new UnreliableClient(1, "busy", requestedPause));
     const look = async () => ({ done: await client.ask() });
-    expect(await waitFor(clock, { what: "it", limit: 60_000, poll: 10_000, look: look })).toBe(
+    expect(await waitFor(clock, { subject: "it", limit: 60_000, poll: 10_000, look })).toBe(
       "answer",
     );
     expect(clock.now()).toBe(expectedPause);
@@ -76,6 +76,6 @@ test("a call within a wait is repeated only by the wait", async () => {
   const clock = new FakeClock();
   const client = persistent(clock, new UnreliableClient(1));
   const look = async () => ({ done: await client.ask() });
-  expect(await waitFor(clock, { what: "it", limit: 60_000, poll: 20_000, look })).toBe("answer");
+  expect(await waitFor(clock, { subject: "it", limit: 60_000, poll: 20_000, look })).toBe("answer");
   expect(clock.now()).toBe(20_000);
 });

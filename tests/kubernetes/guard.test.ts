@@ -280,7 +280,7 @@ describe("a Helm release", () => {
     const changedStep = { ...releaseStep, values: { driver: { enabled: true } } };
     const expectedVerdict = {
       take: [],
-      say: expect.stringMatching(
+      message: expect.stringMatching(
         /other values\. If it belongs to this stack, the update replaces it\. /,
       ),
     };

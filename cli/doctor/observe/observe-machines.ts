@@ -94,7 +94,7 @@ async function waitForAnswer(machine: TalosMachine, limit: number): Promise<void
     machine.version().then(() => ({ done: true }));
   if (limit > 0)
     await waitFor(systemClock, {
-      what: "the machine to answer",
+      subject: "the machine to answer",
       limit,
       poll: POLL,
       look: isAnswering,

@@ -7,10 +7,10 @@ import { functions, isTrue, printedValue, type TemplateFunction } from "./go-fun
  */
 
 type Operand =
-  | { is: "value"; value: unknown }
-  | { is: "variable"; name: string; fields: string[] }
-  | { is: "call"; name: string }
-  | { is: "pipeline"; pipeline: Pipeline; fields: string[] };
+  | { kind: "value"; value: unknown }
+  | { kind: "variable"; name: string; fields: string[] }
+  | { kind: "call"; name: string }
+  | { kind: "pipeline"; pipeline: Pipeline; fields: string[] };
 /** Commands. Each gets the result of the previous one as its last argument. */
 type Pipeline = Operand[][];
 interface Action {
@@ -126,9 +126,9 @@ function evaluate(
   functionsByName: Record<string, TemplateFunction>,
 ): unknown {
   const valueOf = (operand: Operand): unknown => {
-    if (operand.is === "value") return operand.value;
-    if (operand.is === "call") return call(operand.name, []);
-    if (operand.is === "pipeline")
+    if (operand.kind === "value") return operand.value;
+    if (operand.kind === "call") return call(operand.name, []);
+    if (operand.kind === "pipeline")
       return fieldOf(evaluate(operand.pipeline, dot, scope, functionsByName), operand.fields, "");
     const { name, fields } = operand;
     return fieldOf(name === "." ? dot : scope.get(name), fields, name === "." ? "" : name);
@@ -142,7 +142,7 @@ function evaluate(
   };
   return pipeline.reduce<unknown>((last, [first, ...argumentOperands], index) => {
     const pipedValues = index === 0 ? [] : [last];
-    if (first!.is === "call")
+    if (first!.kind === "call")
       return call(first!.name, [...argumentOperands.map(valueOf), ...pipedValues]);
     if (argumentOperands.length > 0 || index > 0) throw new Error("a value is used as a function");
     return valueOf(first!);
@@ -287,7 +287,9 @@ function pipelineOf(reader: Reader): Pipeline {
       const inner = pipelineOf(reader);
       const close = reader.tokens[reader.position++];
       if (close === undefined) throw new Error("a bracket is not closed");
-      pipeline.at(-1)!.push({ is: "pipeline", pipeline: inner, fields: close.split(".").slice(1) });
+      pipeline
+        .at(-1)!
+        .push({ kind: "pipeline", pipeline: inner, fields: close.split(".").slice(1) });
     } else pipeline.at(-1)!.push(operandOf(token));
   }
   if (pipeline.some((command) => command.length === 0)) throw new Error("a command is empty");
@@ -295,16 +297,16 @@ function pipelineOf(reader: Reader): Pipeline {
 }
 
 function operandOf(token: string): Operand {
-  if (token.startsWith('"')) return { is: "value", value: JSON.parse(token) as unknown };
-  if (token.startsWith("`")) return { is: "value", value: token.slice(1, -1) };
-  if (/^-?\d/.test(token)) return { is: "value", value: Number(token) };
-  if (token === "true" || token === "false") return { is: "value", value: token === "true" };
-  if (token === "nil") return { is: "value", value: null };
+  if (token.startsWith('"')) return { kind: "value", value: JSON.parse(token) as unknown };
+  if (token.startsWith("`")) return { kind: "value", value: token.slice(1, -1) };
+  if (/^-?\d/.test(token)) return { kind: "value", value: Number(token) };
+  if (token === "true" || token === "false") return { kind: "value", value: token === "true" };
+  if (token === "nil") return { kind: "value", value: null };
   if (token.startsWith("."))
-    return { is: "variable", name: ".", fields: token === "." ? [] : token.slice(1).split(".") };
+    return { kind: "variable", name: ".", fields: token === "." ? [] : token.slice(1).split(".") };
   if (token.startsWith("$")) {
     const [name = "", ...fields] = token.split(".");
-    return { is: "variable", name, fields };
+    return { kind: "variable", name, fields };
   }
-  return { is: "call", name: token };
+  return { kind: "call", name: token };
 }

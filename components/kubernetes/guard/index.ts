@@ -231,6 +231,6 @@ const isKnown = (value: unknown): value is string =>
 /** The objects that a verdict deletes. Logs the verdict's warning; throws a Refusal if the verdict refuses. */
 function objectsToTake<T>(verdict: Verdict<T>): T[] {
   if ("refuse" in verdict) throw new Refusal(verdict.refuse);
-  if (verdict.say !== undefined) void pulumi.log.warn(verdict.say);
+  if (verdict.message !== undefined) void pulumi.log.warn(verdict.message);
   return verdict.take;
 }

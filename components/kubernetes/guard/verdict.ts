@@ -5,7 +5,7 @@ import type { FieldFinding } from "../../recipe/rules/finding";
 import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 
 /** Action before an object is created: none; delete an object that a killed update left; or end the update. */
-export type Verdict<T> = { take: T[]; say?: string } | { refuse: FieldFinding };
+export type Verdict<T> = { take: T[]; message?: string } | { refuse: FieldFinding };
 
 const noVerdict = { take: [] };
 
@@ -70,7 +70,7 @@ export function verdictOnObject(
     if (!isClaim && isEmpty)
       return {
         take: [live],
-        say: `${titleOf(live)}: left by a killed update; this update creates it again`,
+        message: `${titleOf(live)}: left by a killed update; this update creates it again`,
       };
     return { refuse: replacedOrLost(live) };
   }
@@ -182,7 +182,7 @@ export function verdictOnRelease(
     if (!lastRecord.status.startsWith("pending-") || records.length < 2) return noVerdict;
     return {
       take: preview ? [] : [lastRecord],
-      say: `${title}: revision ${lastRecord.revision} is ${lastRecord.status}, left by a killed update; Helm continues from the previous revision`,
+      message: `${title}: revision ${lastRecord.revision} is ${lastRecord.status}, left by a killed update; Helm continues from the previous revision`,
     };
   }
   const isChart = lastRecord.chart === chartName(step.chart);
@@ -190,17 +190,17 @@ export function verdictOnRelease(
     step.namespaceIsOurs ||
     (isChart && isDeepStrictEqual(plain(lastRecord.values), plain(step.values)))
   ) {
-    const say = `${title}: ${lastRecord.status}, left by a killed update; Helm installs it again, over the existing objects`;
-    return preview ? noVerdict : { take: [...records], say };
+    const message = `${title}: ${lastRecord.status}, left by a killed update; Helm installs it again, over the existing objects`;
+    return preview ? noVerdict : { take: [...records], message };
   }
   if (step.takesOver && isChart) {
-    const say = `${title}: this stack takes it over: Helm's ${records.length} records are deleted, the release's objects stay, and Helm replaces the pods that the stack's values change`;
-    return { take: preview ? [] : [...records], say };
+    const message = `${title}: this stack takes it over: Helm's ${records.length} records are deleted, the release's objects stay, and Helm replaces the pods that the stack's values change`;
+    return { take: preview ? [] : [...records], message };
   }
   // At preview, this may be the stack's own release with earlier values, which only the update replaces.
   if (preview && isChart) {
-    const say = `${title}: already exists with other values. If it belongs to this stack, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
-    return { take: [], say };
+    const message = `${title}: already exists with other values. If it belongs to this stack, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
+    return { take: [], message };
   }
   return { refuse: foreignRelease(title, lastRecord, isChart ? step.name : undefined) };
 }

@@ -233,7 +233,7 @@ export async function awaitTests(
   );
   try {
     await waitFor<true>(clock, {
-      what: "the smoke tests",
+      subject: "the smoke tests",
       limit,
       poll: task.pollSeconds * 1_000,
       look: async () => {

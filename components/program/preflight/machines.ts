@@ -64,7 +64,7 @@ export async function askMachines(
         way: hopPath,
         bootId,
       } = await waitFor(context.clock, {
-        what: `an answer of machine ${machine}`,
+        subject: `an answer of machine ${machine}`,
         limit: ANSWER,
         poll: 1_000,
         look: async () => {

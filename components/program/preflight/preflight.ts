@@ -143,7 +143,7 @@ async function askKubernetes(
   let nodes: AskedNode[];
   try {
     nodes = await waitFor(clock, {
-      what: "the Kubernetes API",
+      subject: "the Kubernetes API",
       limit,
       poll: task.pollSeconds * 1_000,
       look: async () => ({ done: await cluster.nodes() }),
@@ -187,7 +187,7 @@ async function askKubernetes(
     ...(await findingsOrReport(lostVolumes(task, cluster), report, unknownText)),
     ...(await findingsOrReport(
       waitFor(clock, {
-        what: "the GPU providers in the cluster",
+        subject: "the GPU providers in the cluster",
         limit,
         poll: task.pollSeconds * 1_000,
         look: async () => ({ done: await foreignOffers(task, cluster, report) }),

@@ -17,7 +17,7 @@ import type { UpgradeTask } from "../task";
  *
  * @param image the running image.
  * @param running its schematic; undefined if no Image Factory made it.
- * @param brought the running schematic, if an update of this stack installed it; else undefined.
+ * @param ownSchematic the running schematic, if an update of this stack installed it; else undefined.
  * @param report receives what cannot be known about the image's signature. Default: nothing.
  */
 export function checkImage(
@@ -29,7 +29,7 @@ export function checkImage(
   },
   image: RunningImage,
   running: string | undefined,
-  brought: string | undefined,
+  ownSchematic: string | undefined,
   report: Report = () => undefined,
 ): FieldFinding[] {
   const { installerImage, ownImage = false } = task;
@@ -37,7 +37,7 @@ export function checkImage(
     report(`warning: ${task.machine}: ${line}`);
   if (ownImage) return unbootable(task.machine, image, installerImage, ownImage);
   const { extensions, kernelArgs, overlay } = task.image;
-  const isForeignImage = running === undefined || running !== brought;
+  const isForeignImage = running === undefined || running !== ownSchematic;
   const next: NextImage = {
     extensions,
     kernelArgs,

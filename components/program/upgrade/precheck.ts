@@ -40,7 +40,7 @@ async function checkNode(
   const limit = paused ? poll : NODES; // the API server may be on this machine, and wait for this boot
   const look = async () => ({ done: await cluster.nodes() });
   const nodes = await waitFor(clock, {
-    what: "the nodes of the cluster",
+    subject: "the nodes of the cluster",
     limit,
     poll,
     look,
@@ -69,19 +69,19 @@ export interface Step {
  *
  * @throws Failure with all problems.
  *
- * @param brought the running schematic, if an update of this stack installed it; else undefined.
+ * @param ownSchematic the running schematic, if an update of this stack installed it; else undefined.
  */
 export async function precheck(
   run: Run,
   compared: Compared,
-  brought: string | undefined,
+  ownSchematic: string | undefined,
   step: Step,
 ): Promise<void> {
   const description = "talosctl, upgrade path, etcd, credentials, and what the machine would lose";
   const { clock, poll, limits } = run;
   const limit = limits.verify;
   const look = async (): Promise<FieldFinding[]> => [
-    ...(await problemsOf(run, compared, brought, step)),
+    ...(await problemsOf(run, compared, ownSchematic, step)),
     ...(step.onItsWay ? await nodeProblems(run) : []),
   ];
   if (!step.settles) {
@@ -136,7 +136,7 @@ async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
 async function problemsOf(
   run: Run,
   { before, paused, waiting }: Compared,
-  brought: string | undefined,
+  ownSchematic: string | undefined,
   { next, way }: Step,
 ): Promise<FieldFinding[]> {
   const { task, machine, cluster, clientVersion } = run;
@@ -152,7 +152,7 @@ async function problemsOf(
           { ...next, gpu: task.modules.length > 0 },
           await machine.image(),
           before.schematicId,
-          brought,
+          ownSchematic,
         )),
     ...(task.drain && cluster === undefined
       ? [

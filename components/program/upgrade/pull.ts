@@ -107,7 +107,7 @@ export async function pullImage(
   });
   try {
     await waitFor(clock, {
-      what: `${noun} ${image}`,
+      subject: `${noun} ${image}`,
       limit,
       poll,
       look: async () => {

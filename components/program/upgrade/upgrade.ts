@@ -99,7 +99,7 @@ async function runPhases(
     wayOf(task, run.machine, compared.before.talosVersion, run.releases ?? tablesAlone),
   );
   const { rebooted, after } = await runHops(run, way, compared, {
-    brought: broughtBy(compared),
+    ownSchematic: broughtBy(compared),
     // An earlier run may have been killed right after its reboot.
     settles: earlier.brings.some((id) => id === compared.before.schematicId),
   });
@@ -122,7 +122,7 @@ async function runHops(
   run: Run,
   { hops, findings }: MachineWay,
   first: Compared,
-  precheckOfFirst: { brought: string | undefined; settles: boolean },
+  precheckOfFirst: { ownSchematic: string | undefined; settles: boolean },
 ): Promise<{ rebooted: boolean; after: Observed | undefined }> {
   const { task } = run;
   const startRelease = first.before.talosVersion;
@@ -140,8 +140,8 @@ async function runHops(
       if (onItsWay)
         await precheck(run, compared, task.schematicId, { next, onItsWay, settles: true, way: [] });
       else {
-        const { brought, settles } = precheckOfFirst;
-        await precheck(run, compared, brought, { next, onItsWay, settles, way: findings });
+        const { ownSchematic, settles } = precheckOfFirst;
+        await precheck(run, compared, ownSchematic, { next, onItsWay, settles, way: findings });
       }
     };
     // A refusal before the first step leaves the machine unchanged, so the message does not name its current release.

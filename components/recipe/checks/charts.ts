@@ -53,10 +53,10 @@ export const chartChecks = {
       releaseFields.flatMap((field) => {
         const text = spec[field]?.version;
         if (text === undefined || (text === "" && plan.spec.external)) return [];
-        const { takes, why, example } = lines[field];
+        const { takes: isSupported, why, example } = lines[field];
         const version = semver.parse(text);
         const mayBeOlder = field === "dra" && plan.spec.external !== undefined;
-        if (version && text === text.trim() && (mayBeOlder || takes(version))) return [];
+        if (version && text === text.trim() && (mayBeOlder || isSupported(version))) return [];
         const remedy = `write one exact release, e.g. \`${example}\``;
         if (version)
           return {

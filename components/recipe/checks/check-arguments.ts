@@ -70,8 +70,8 @@ export function inputFindings(
   required: boolean,
 ): Finding[] {
   if (isToCome(value)) return [];
-  const fault = inputFault(value, rule, required);
-  return fault === undefined ? [] : [{ check: "shape", field, ...fault }];
+  const finding = inputFault(value, rule, required);
+  return finding === undefined ? [] : [{ check: "shape", field, ...finding }];
 }
 
 function inputFault(value: unknown, rule: Rule, required: boolean): FindingText | undefined {

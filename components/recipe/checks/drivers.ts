@@ -82,7 +82,7 @@ export const driverChecks = {
       findingsOfDrivers(context, {
         boundOf: minDriverOf,
         isSupported: (driver, least) => compareDotted(driver, least) >= 0,
-        fault: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
+        findingText: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
           problem: `${driver}, but the ${card.model} of ${machineName} needs ${bound} or newer`,
           why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
           ...(otherBranchRemedy ?? { remedy: "use a newer Talos version" }),
@@ -97,7 +97,7 @@ export const driverChecks = {
       findingsOfDrivers(context, {
         boundOf: lastBranchOf,
         isSupported: (driver, last) => majorOf(driver) <= last,
-        fault: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
+        findingText: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
           problem: `${driver}, but the ${card.model} of ${machineName} (${card.architecture}) is supported only up to branch ${bound}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
           ...(otherBranchRemedy ?? { remedy: "stay on an older Talos version" }),
@@ -259,7 +259,7 @@ const findingsOfDrivers = <Bound>(
   rule: {
     boundOf: (card: Card) => Bound;
     isSupported: (driver: string, bound: Bound) => boolean;
-    fault: (unsupported: UnsupportedDriver<Bound>) => FindingText;
+    findingText: (unsupported: UnsupportedDriver<Bound>) => FindingText;
   },
 ): Found =>
   gpuMachines.map((machine) => {
@@ -276,7 +276,7 @@ const findingsOfDrivers = <Bound>(
     );
     return {
       field: spec.driver?.branch ? "driver.branch" : "talosVersion",
-      ...rule.fault({
+      ...rule.findingText({
         driver: `the ${branch} driver of Talos ${spec.talosVersion} is ${driverVersion}`,
         card,
         machineName: machine.name,

@@ -136,8 +136,8 @@ export const machineChecks = {
     find: ({ machines }) => {
       const machineByAddress = new Map<string, string>();
       return machines.map(({ field, name, spec: { address } }) => {
-        const fault = addressRule(address);
-        if (fault) return { field: `${field}.address`, ...fault };
+        const finding = addressRule(address);
+        if (finding) return { field: `${field}.address`, ...finding };
         const canonical = canonicalAddress(address);
         const otherMachine = machineByAddress.get(canonical);
         machineByAddress.set(canonical, otherMachine ?? name);

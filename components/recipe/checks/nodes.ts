@@ -41,8 +41,8 @@ export const nodeChecks = {
               ...formFault,
               problem: `${key}: ${shown(text)} is not a label (${formFault.problem})`,
             };
-          const fault = labelFault(machine, key, text, context);
-          return fault ? { field, ...fault } : undefined;
+          const finding = labelFault(machine, key, text, context);
+          return finding ? { field, ...finding } : undefined;
         }),
       ),
       forEachPatch(({ patch, machines }, context) =>
@@ -76,8 +76,8 @@ export const nodeChecks = {
             why: "Kubernetes' controllers add and remove this taint by the node's state, so your taint would not stay",
             remedy: "use another key, e.g. `nvidia.com/gpu`",
           };
-        const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
-        return fault ? { field, ...fault } : [];
+        const finding = qualifiedName(key) ?? labelValue(taint.value ?? "");
+        return finding ? { field, ...finding } : [];
       }),
     ),
   },

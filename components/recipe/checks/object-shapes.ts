@@ -26,8 +26,8 @@ const byRule =
   (rule: Rule, isRequired = false): Judge =>
   (value) => {
     if (value === "" && !isRequired) return [];
-    const fault = typeof value === "string" ? rule(value) : notText(value);
-    return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
+    const finding = typeof value === "string" ? rule(value) : notText(value);
+    return finding === undefined ? [] : [["", finding.problem, finding.remedy]];
   };
 
 /** Check of a text by a test. An empty text counts as not set. */
@@ -72,10 +72,10 @@ const mappingOfKeysAnd =
     if (Array.isArray(value))
       return [["", "is a list but must be a mapping", "write each entry as `key: value`"]];
     return Object.entries(isMapping(value) ? value : {}).flatMap(([key, text]): Flaw[] => {
-      const fault =
+      const finding =
         qualifiedName(key) ??
         (typeof text === "string" ? rule(text) : text === null ? undefined : notText(text));
-      return fault === undefined ? [] : [[`.${key}`, fault.problem, fault.remedy]];
+      return finding === undefined ? [] : [[`.${key}`, finding.problem, finding.remedy]];
     });
   };
 

@@ -235,15 +235,15 @@ const firstWith: Record<string, string> = {
 function unsupportedFeature(
   version: string | undefined,
   strategyNames: string[],
-): { what: string; first: string } | undefined {
+): { feature: string; firstRelease: string } | undefined {
   const release = semver.parse(version);
   const features = [
     ...strategyNames,
     ...(strategyNames.length > 1 ? ["several strategies at once"] : []),
   ];
   return features
-    .map((feature) => ({ what: feature, first: firstWith[feature] ?? "0.0.0" }))
-    .find(({ first }) => release !== null && semver.lt(release, first));
+    .map((feature) => ({ feature, firstRelease: firstWith[feature] ?? "0.0.0" }))
+    .find(({ firstRelease }) => release !== null && semver.lt(release, firstRelease));
 }
 
 function strategyFault(
@@ -267,9 +267,9 @@ function strategyFault(
   if (pluginVersion !== undefined && unsupported !== undefined)
     return {
       field,
-      problem: `the device plugin ${pluginVersion} does not support ${unsupported.what}`,
+      problem: `the device plugin ${pluginVersion} does not support ${unsupported.feature}`,
       why: "the plugin exits at each start, and the node offers no GPU",
-      remedy: `use the plugin ${unsupported.first} or newer, or leave this value out`,
+      remedy: `use the plugin ${unsupported.firstRelease} or newer, or leave this value out`,
     };
   const cdiStrategies = strategyNames.filter((word) => word.startsWith("cdi-"));
   if (era === "nri" && cdiStrategies.length === 0)

@@ -89,8 +89,8 @@ export const sharingChecks = {
       if (!mig) return [];
       const profile = profileName(mig.profile);
       if (!splits(mig.profile)) return [];
-      const fault = profile === "balanced" ? undefined : migProfile(mig.profile);
-      if (fault) return { field: "sharing.mig.profile", ...fault };
+      const finding = profile === "balanced" ? undefined : migProfile(mig.profile);
+      if (finding) return { field: "sharing.mig.profile", ...finding };
       const withMig = gpuMachines.filter(canSplit);
       return [
         spec.devicePlugin && !spec.gpuOperator

@@ -94,8 +94,8 @@ export function refusalOf(
   before?: MachineState,
   isContractSaid = false,
 ): string | undefined {
-  const findingText = (field: string, fault: FindingText | undefined): string | undefined =>
-    fault && renderFinding({ field, ...fault });
+  const findingText = (field: string, finding: FindingText | undefined): string | undefined =>
+    finding && renderFinding({ field, ...finding });
   const handedOver = before && handOverFinding(before.configuration, after.configuration);
   if (handedOver || after.configuration === "omni")
     return findingText(`machines.${machine}.configuration`, handedOver);

@@ -40,19 +40,19 @@ const minorsOf = (releases: readonly string[]): number[] =>
 
 /** Findings about a step that Kubernetes does not support; none where a release is unknown. */
 export function stepFindings(step: KubernetesStep): FindingText[] {
-  const { target: wanted, ofControlPlanes, apiServers } = step;
-  const [targetMinor, runningMinors] = [minorOf(wanted), minorsOf(apiServers)];
+  const { target, ofControlPlanes, apiServers } = step;
+  const [targetMinor, runningMinors] = [minorOf(target), minorsOf(apiServers)];
   if (targetMinor === undefined || runningMinors.length === 0) return [];
   const [oldest, newest] = [Math.min(...runningMinors), Math.max(...runningMinors)];
   if (ofControlPlanes)
     return [
-      ...apiServerFindings(wanted, targetMinor, oldest, newest),
+      ...apiServerFindings(target, targetMinor, oldest, newest),
       ...lateKubelets(targetMinor, step),
     ];
   if (targetMinor > oldest)
     return [
       {
-        problem: `gives the stack's kubelets ${wanted}, but kube-apiserver runs 1.${oldest}`,
+        problem: `gives the stack's kubelets ${target}, but kube-apiserver runs 1.${oldest}`,
         why: "Kubernetes supports no kubelet that is newer than its API server",
         remedy: `upgrade the control planes first, or write a release of 1.${oldest}`,
       },
@@ -60,7 +60,7 @@ export function stepFindings(step: KubernetesStep): FindingText[] {
   if (targetMinor < newest - KUBELET_LAG)
     return [
       {
-        problem: `gives the stack's kubelets ${wanted}, but kube-apiserver runs 1.${newest}`,
+        problem: `gives the stack's kubelets ${target}, but kube-apiserver runs 1.${newest}`,
         why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server`,
         remedy: `write a release from 1.${newest - KUBELET_LAG} to 1.${oldest}`,
       },
@@ -93,10 +93,7 @@ function apiServerFindings(
 }
 
 /** Kubelets that the new API server would not support, also on machines that are not in the stack. */
-function lateKubelets(
-  targetMinor: number,
-  { target: wanted, kubelets }: KubernetesStep,
-): FindingText[] {
+function lateKubelets(targetMinor: number, { target, kubelets }: KubernetesStep): FindingText[] {
   const tooOldKubelets = kubelets.filter(({ release }) => {
     const minor = minorOf(release);
     return minor !== undefined && minor < targetMinor - KUBELET_LAG;
@@ -104,7 +101,7 @@ function lateKubelets(
   if (tooOldKubelets.length === 0) return [];
   return [
     {
-      problem: `${wanted} is more than ${KUBELET_LAG} minor releases newer than the kubelet of ${namesOf(tooOldKubelets.map(({ node, release }) => `${node} (${release})`))}`,
+      problem: `${target} is more than ${KUBELET_LAG} minor releases newer than the kubelet of ${namesOf(tooOldKubelets.map(({ node, release }) => `${node} (${release})`))}`,
       why: `Kubernetes supports kubelets at most ${KUBELET_LAG} minor releases older than the API server, and the update changes control planes before workers`,
       remedy: `upgrade these kubelets to 1.${targetMinor - KUBELET_LAG} or newer first, or remove the nodes`,
     },
@@ -112,8 +109,8 @@ function lateKubelets(
 }
 
 /** Whether a minor release is one that a step to `wanted` newly runs. */
-const isReached = (minor: number, { target: wanted, apiServers }: KubernetesStep): boolean => {
-  const [targetMinor, runningMinors] = [minorOf(wanted), minorsOf(apiServers)];
+const isReached = (minor: number, { target, apiServers }: KubernetesStep): boolean => {
+  const [targetMinor, runningMinors] = [minorOf(target), minorsOf(apiServers)];
   return (
     targetMinor !== undefined &&
     runningMinors.length > 0 &&
@@ -136,11 +133,11 @@ export const removedBy = (step: KubernetesStep): string[] =>
 export function removedFinding(
   path: string,
   objects: readonly string[],
-  { target: wanted }: KubernetesStep,
+  { target }: KubernetesStep,
 ): FindingText {
   const [, , group, version, resource] = path.split("/");
   return {
-    problem: `${wanted} does not serve ${resource!} of ${group!}/${version!}, but the cluster has ${namesOf(objects)}`,
+    problem: `${target} does not serve ${resource!} of ${group!}/${version!}, but the cluster has ${namesOf(objects)}`,
     why: "these objects would stay in etcd, where nothing can read or delete them",
     remedy: `delete them first (\`kubectl delete ${resource!}.${version!}.${group!} --all --all-namespaces\`)`,
   };

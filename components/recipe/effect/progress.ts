@@ -62,7 +62,7 @@ export class UpdateProgress {
   }
 
   /** Whether the update failed and no machine is under way any longer, so that nothing changes any more. */
-  over(): boolean {
+  isOver(): boolean {
     return (
       this.failed &&
       [...this.standings().values()].every(({ progress }) => progress !== "under way")

@@ -149,6 +149,6 @@ describe("a machine", () => {
     report(progress);
     const states = [...progress.standings()].map(([name, standing]) => [name, standing.progress]);
     expect(Object.fromEntries(states)).toEqual({ a, b });
-    expect(progress.over()).toBe(isOver);
+    expect(progress.isOver()).toBe(isOver);
   });
 });
