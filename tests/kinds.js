@@ -1,7 +1,7 @@
 /**
  * The two kinds of tests, as parts of their files' paths.
  *
- * Unit tests run in their own process; the programs that they start are a shell's and git's. `npm test` runs them. All others are tests
+ * Unit tests run in the process of Jest, and start no programs but a shell and git. `npm test` runs them. All others are tests
  * of the lab, which `npm run test:lab` runs.
  */
 
@@ -16,7 +16,7 @@ const labs = [
 
 /** They start what users start: the built command, the machine program, Pulumi's hosts, npm, or the steps of workflows. */
 const programs = [
-  "/tests/cli/(bug-report|could-not-look|hostile-cluster|hostile-verbs|roles|signals|talos-roles)\\b",
+  "/tests/cli/(bug-report|hostile-cluster|hostile-verbs|roles|signals|talos-roles|unreadable-cluster)\\b",
   "/tests/cli/check/hostile-command\\b",
   "/tests/cli/discover/verb\\b",
   "/tests/engine/",

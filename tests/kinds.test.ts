@@ -36,7 +36,13 @@ test("every test file belongs to exactly one of the two kinds", () => {
 });
 
 /** Helpers that start the command, or a workflow's steps. */
-const helpers = ["setUpCli", "runCommand", "runDoctor", "workflowStand", "checkout"];
+const helpers = [
+  "setupCli",
+  "runCommand",
+  "runDoctor",
+  "setupWorkflowRepository",
+  "createCheckout",
+];
 
 test.each(helpers)(
   "%s, which starts programs, is called in tests, but in no unit test",

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { startApiServer, setUpCli, writeKubeconfig, clusterWithGpu, runCommand } from "./support";
+import { startApiServer, setupCli, writeKubeconfig, clusterWithGpu, runCommand } from "./support";
 
-const { folder, cli, urlOf } = setUpCli();
+const { folder, cli, urlOf } = setupCli();
 
 const secret = "nvapi-0123456789abcdefghij";
 const pod = (namespace: string, name: string) => ({

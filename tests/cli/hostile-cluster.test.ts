@@ -1,9 +1,9 @@
 import * as path from "node:path";
 import type { DoctorReport } from "../../cli/doctor/report";
 import { unsafeParts, hostileName } from "./hostile";
-import { startApiServer, setUpCli, clusterWithGpu, runCommand } from "./support";
+import { startApiServer, setupCli, clusterWithGpu, runCommand } from "./support";
 
-const testBed = setUpCli();
+const testBed = setupCli();
 
 const token = "hf_abcdefghijklmnopqrstuvwxyz012345";
 

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { unsafeParts, hostileName } from "./hostile";
-import { setUpCli, runCommand } from "./support";
+import { setupCli, runCommand } from "./support";
 
-const testBed = setUpCli();
+const testBed = setupCli();
 
 const quoted = JSON.stringify(hostileName);
 

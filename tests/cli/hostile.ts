@@ -9,7 +9,7 @@ export const hostileName =
  * The parts of a text that act on a terminal or on a workflow runner, and the lines that a hostile name forged.
  */
 export const unsafeParts = (text: string): string[] => [
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  // eslint-disable-next-line no-control-regex -- this function searches for them
   ...(text.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g) ?? []),
   ...(text.match(/##(?:vso)?\[/g) ?? []),
   ...text.split("\n").filter((line) => /^\s*(?:::error::forged|##\S*\[group\]|forged)/.test(line)),

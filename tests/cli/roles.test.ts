@@ -14,7 +14,7 @@ import {
   rulesOf,
 } from "../support/rbac";
 import {
-  setUpCli,
+  setupCli,
   writeKubeconfig,
   type RunningServer,
   startServer,
@@ -24,7 +24,7 @@ import {
 
 // Each role of docs/roles is sufficient for its purpose, and has no right that the command does not use.
 
-const { folder, cli, urlOf } = setUpCli();
+const { folder, cli, urlOf } = setupCli();
 const roles = path.join(__dirname, "../../docs/roles");
 const rulesOfRole = (name: string): Rule[] => rulesOf(path.join(roles, `${name}.yaml`));
 

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { setUpCli } from "./support";
+import { setupCli } from "./support";
 
-const testBed = setUpCli();
+const testBed = setupCli();
 
 /** Blocks the process, with a message, as soon as the command opens the file hold-me.yaml. */
 const blockingHook = `

@@ -54,7 +54,7 @@ export interface CliTestBed {
 }
 
 /** Bundles the command before the first test of a file, and removes the folder after the last. */
-export function setUpCli(): CliTestBed {
+export function setupCli(): CliTestBed {
   const folder = makeTemporaryFolder();
   const servers: RunningServer[] = [];
   const urlOf = async (server: Promise<RunningServer>): Promise<string> => {

@@ -1,10 +1,10 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { startApiServer, setUpCli, writeKubeconfig, clusterWithGpu, runCommand } from "./support";
+import { startApiServer, setupCli, writeKubeconfig, clusterWithGpu, runCommand } from "./support";
 
 // The Talos calls of each command, and the role for which Talos allows each (docs/roles).
 
-const { folder, cli, urlOf } = setUpCli();
+const { folder, cli, urlOf } = setupCli();
 
 /**
  * Roles that may make the call behind a command of talosctl (talos, internal/app/machined/pkg/system/services/machined.go, rules; the machine's
@@ -87,7 +87,7 @@ test("with Talos' role os:reader the doctor lacks only files and the configurati
   expect([...notes, ...unseen].join("\n")).toMatch(/os:reader|configuration/);
 });
 
-test("with Talos' role os:reader discover still sees the card", async () => {
+test("with Talos' role os:reader, discover still reads the machine's PCI devices", async () => {
   const { denied, calls } = await run("os:reader", "discover");
   expect(calls).toContainEqual(["get", "pcidevices"]);
   const deniedCommands = denied.filter((call) => !call.startsWith("read "));

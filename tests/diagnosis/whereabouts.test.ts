@@ -45,7 +45,7 @@ test("a missing release is reported to be in no namespace", () => {
   ]);
 });
 
-test("a release in another namespace than the stack says is reported with the field that corrects it", () => {
+test("a release in another namespace than the stack's is reported with the field that corrects it", () => {
   const external = { namespace: "gpu" };
   const observations = withReleaseIn("kube-system", external);
   expect(differences(observations, withWhereabouts(planWith(external), observations))).toEqual([

@@ -1,10 +1,10 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { unsafeParts, hostileName } from "../hostile";
-import { setUpCli, runCommand } from "../support";
+import { setupCli, runCommand } from "../support";
 import { hostileFolder } from "./hostile-folder";
 
-const testBed = setUpCli();
+const testBed = setupCli();
 
 test("the command escapes hostile names in its output and its errors", async () => {
   const { stdout, stderr, status } = await runCommand(testBed.cli, [

@@ -4,14 +4,14 @@ import { parse } from "yaml";
 import { waitUntilEnded } from "../../support/processes";
 import {
   startApiServer,
-  setUpCli,
+  setupCli,
   writeHangingProgram,
   startServer,
   clusterWithGpu,
   runCommand,
 } from "../support";
 
-const { folder, cli, kubeconfigOptions } = setUpCli();
+const { folder, cli, kubeconfigOptions } = setupCli();
 
 test("discover writes the stack's file, and overwrites an existing one only with --force", async () => {
   const args = [

@@ -15,7 +15,7 @@ const pod = (fields: Partial<Pod>): Pod => ({
 });
 
 /**
- * Whether a pod sees cards that it did not request. Seen on a card: real-node runs with container toolkit 1.19.1.
+ * Whether a pod sees cards that it did not request. Observed in real-node runs with container toolkit 1.19.1.
  */
 test.each<[string, Partial<Pod>]>([
   ["a pod with a CUDA image, which sets NVIDIA_VISIBLE_DEVICES", {}],

@@ -11,7 +11,7 @@ import { Calls, type Fault, faultKinds } from "../../program/single-fault/faults
 import { planOf } from "../../support/plans";
 import { clusterWithGpu } from "../support";
 
-/** A machine whose card NVIDIA's DRA driver offers, and a pod that gives the reason of its end only in its log. */
+/** A machine whose card NVIDIA's DRA driver offers, and a failed pod whose log alone has the reason. */
 const [node] = clusterWithGpu["/api/v1/nodes"];
 const plan = planOf("dra");
 const { name } = plan.machines[0]!;
@@ -161,7 +161,7 @@ const problemsIn = ({ differences, findings }: DoctorReport): string[] =>
     JSON.stringify({ ...problem, evidence: [], lastWords: [] }),
   );
 
-/** The entry in "could not look" for a failed call of talosctl, by the first words of the call. */
+/** The report's entry in `unseen` for a failed call of talosctl, by the first words of the call. */
 const unseenByTalosctlCall: Record<string, RegExp> = {
   "version --client": /^the machines could not be read/,
   "version --json": /^machine \S+ \(\S+\) could not/,
@@ -177,7 +177,7 @@ const unseenByTalosctlCall: Record<string, RegExp> = {
   dmesg: /: kernel log could not/,
 };
 
-/** The entry in "could not look" for a failed call. */
+/** The report's entry in `unseen` for a failed call. */
 const unseenEntryOf = (call: string): RegExp => {
   const talosctlEntry = Object.entries(unseenByTalosctlCall).find(([prefix]) =>
     call.startsWith(`talosctl ${prefix}`),

@@ -61,7 +61,7 @@ test("a talconfig like the home-ops template's is imported without findings if -
   expect((await runImport(talconfig)).status).toBe(1); // the user must name the cards
 });
 
-test("the note on a node with NVIDIA's modules but no card says how to leave the node out", async () => {
+test("for a node with NVIDIA's modules but without --gpu, a note says to delete the machine if it has no card", async () => {
   const node = (hostname: string, index: number) => ({ hostname, ipAddress: `192.0.2.${index}` });
   const worker = { kernelModules: [{ name: "nvidia" }] };
   const text = stringify({

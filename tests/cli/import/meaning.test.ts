@@ -82,7 +82,7 @@ test("without a card's name, the stack has a placeholder that the checks refuse"
   expect(checksOf(imported)).toContain("gpu-model");
 });
 
-describe("import takes only NVIDIA's part of a patch", () => {
+describe("nvidiaPart of a patch", () => {
   const emptyPart = { speaksOfNvidia: false, labels: {}, taints: {}, notes: [], modules: [] };
   const mixedPatch = `machine:
   nodeLabels: { a: b }

@@ -73,7 +73,7 @@ test("a hostile name cannot control the terminal", () => {
   const machine = { ...modern.machines[0]!, name: "a\u001b]0;owned\u0007\nb" };
   const text = screenOf({ ...modern, machines: [machine] }, { columns: 80, colour: false });
   expect(text).toMatch(/a.*owned/);
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  // eslint-disable-next-line no-control-regex -- the test searches for them
   expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
 });
 

@@ -96,7 +96,7 @@ test("if a source of releases does not answer, its row stays unchanged, and othe
   expect(tableIn(folder, "cuda.json")).toEqual(tableIn(data, "cuda.json"));
 });
 
-test("if no release is newer, no registry is asked for its image, and nothing changes", async () => {
+test("if no release is newer, no registry gets a request, and nothing changes", async () => {
   const fetchMock = mockRegistries({
     "https://pypi.org/pypi/vllm/": pypiAnswer("0.1.0"),
     "https://pypi.org/pypi/litellm/": pypiAnswer("1.0.0"),
@@ -108,7 +108,7 @@ test("if no release is newer, no registry is asked for its image, and nothing ch
   expect(tableIn(folder, "images.json")).toEqual(tableIn(data, "images.json"));
 });
 
-test("isServed gets a token as the registry's challenge says, and repeats its request with the token", async () => {
+test("isServed gets the token of the registry's challenge, and repeats its request with the token", async () => {
   const challenge =
     'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
   const requests: { url: string; authorization: string | undefined }[] = [];

@@ -4,7 +4,7 @@ import { expiredCertificate } from "./expired-certificate";
 import { waitUntilEnded } from "../support/processes";
 import {
   startApiServer,
-  setUpCli,
+  setupCli,
   runDoctor,
   writeHangingProgram,
   writeKubeconfig,
@@ -13,7 +13,7 @@ import {
   runCommand,
 } from "./support";
 
-const { folder, cli, urlOf } = setUpCli();
+const { folder, cli, urlOf } = setupCli();
 const webPage = '<!DOCTYPE html><html><form action="/login"></form></html>';
 
 const noKubeconfig =

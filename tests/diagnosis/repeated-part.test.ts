@@ -2,7 +2,7 @@ import { machineFixes } from "../../components/diagnosis/known/machine";
 import { systemOf } from "../../components/diagnosis/system";
 import { customizationPath } from "../../components/recipe";
 
-// Seen on Talos v1.13.0 and v1.14.1.
+// Observed on Talos v1.13.0 and v1.14.1.
 test.each([
   ["Talos v1.13.9", true, "v1.13.9"],
   ["Talos v1.14.1", false, "v1.14.1"],
