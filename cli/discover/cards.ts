@@ -1,5 +1,5 @@
 import { hex, isNvidiaCard, type PciDevice } from "../../components/clients/talos/pci-device";
-import type { ToldCard } from "../../components/clients/kubernetes/told-cards";
+import type { ReportedCard } from "../../components/clients/kubernetes/reported-cards";
 import { type GpuSpec } from "../../components/recipe/index";
 import { findCard, meantSize, sizesInWords } from "../../components/recipe/facts/card";
 import { defined } from "../../components/recipe/mapping";
@@ -10,11 +10,11 @@ import { unnamed } from "../stack-text";
 /**
  * NVIDIA's cards among a machine's PCI devices, with the names that a stack uses, and a note for each unknown fact.
  *
- * @param labelledCards memory of the cards from NVIDIA's programs on the node, since PCI devices do not report it.
+ * @param reportedCards memory of the cards from NVIDIA's programs on the node, since PCI devices do not report it.
  */
 export function cardsOf(
   devices: readonly PciDevice[],
-  labelledCards: readonly ToldCard[] = [],
+  reportedCards: readonly ReportedCard[] = [],
 ): { gpus: GpuSpec[]; notes: string[] } {
   const cards = devices.filter(isNvidiaCard);
   const notes: string[] = [];
@@ -39,7 +39,7 @@ export function cardsOf(
     counts.set(modelName, (counts.get(modelName) ?? 0) + 1);
   }
   const gpus = [...counts].map(([model, count]): GpuSpec => {
-    const { memory, note } = memoryOf(model, labelledCards);
+    const { memory, note } = memoryOf(model, reportedCards);
     if (note !== undefined) notes.push(note);
     return { model, ...defined({ memory }), ...(count > 1 ? { count } : {}) };
   });
@@ -49,11 +49,11 @@ export function cardsOf(
 /** The memory that a stack must set for a card whose name exists with several sizes. */
 function memoryOf(
   model: string,
-  labelledCards: readonly ToldCard[],
+  reportedCards: readonly ReportedCard[],
 ): { memory?: string; note?: string } {
   const card = findCard(model);
   if (card === undefined) return {};
-  const labelsOfCard = labelledCards.filter(
+  const labelsOfCard = reportedCards.filter(
     ({ product }) => findCard(product)?.model === card.model,
   );
   const sizes = new Set(labelsOfCard.flatMap(({ memoryMiB }) => meantSize(card, memoryMiB) ?? []));

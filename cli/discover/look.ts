@@ -6,7 +6,7 @@ import { installImage, valuesOf } from "../../components/clients/talos/configura
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { slicesPath } from "../../components/clients/kubernetes/devices";
-import { toldCards } from "../../components/clients/kubernetes/told-cards";
+import { reportedCards } from "../../components/clients/kubernetes/reported-cards";
 import { askMachines, type FailedRead, readEach } from "../reach/machines";
 import type { Access } from "../reach/access";
 import { readContainerd } from "./containerd";
@@ -99,7 +99,7 @@ function fromNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]): See
     labels,
     labelManagers: labelManagers(managedFields),
     controlPlane: controlPlaneRole in labels,
-    toldCards: toldCards(node, slices),
+    reportedCards: reportedCards(node, slices),
     address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
     offers: Object.entries(status?.allocatable ?? {})
       .filter(([resource, count]) => resource.startsWith("nvidia.com/") && count !== "0")

@@ -1,4 +1,4 @@
-import type { ToldCard } from "../../components/clients/kubernetes/told-cards";
+import type { ReportedCard } from "../../components/clients/kubernetes/reported-cards";
 import type { PciDevice } from "../../components/clients/talos/pci-device";
 import type { ChartName } from "../../components/recipe/facts/chart";
 import type { RunningImage } from "../../components/recipe/machine/losses";
@@ -18,7 +18,7 @@ export interface SeenMachine {
   installer?: string;
   devices?: PciDevice[];
   /** Its cards with their memory, from NVIDIA's programs on the node. */
-  toldCards?: ToldCard[];
+  reportedCards?: ReportedCard[];
   labels: Record<string, string>;
   /** Field managers of each label, by the label's key. A label without known managers is left out. */
   labelManagers?: Record<string, string[]>;

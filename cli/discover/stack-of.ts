@@ -94,7 +94,7 @@ type Note = (path: string, text: string) => void;
 function machineOf(machine: SeenMachine, talosVersion: string, note: Note): MachineSpec {
   const path = `machines.${machine.name}`;
   const omni = isOmni(machine);
-  const { gpus, notes } = cardsOf(machine.devices ?? [], machine.toldCards);
+  const { gpus, notes } = cardsOf(machine.devices ?? [], machine.reportedCards);
   for (const text of notes) note(path, text);
   if (machine.devices === undefined)
     note(path, "its cards could not be read; write them under gpus");

@@ -1,7 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import { offeredBy } from "../clients/kubernetes/devices";
 import { keeperOf } from "../clients/kubernetes/keeper";
-import { toldCards } from "../clients/kubernetes/told-cards";
+import { reportedCards } from "../clients/kubernetes/reported-cards";
 import { UNTESTED } from "../program/task";
 import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
@@ -235,7 +235,7 @@ export function observedNode(
     /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and devices for claims, by device class. */
     allocatable: offeredBy(node, slices),
     /** Its cards with their memory, from NVIDIA's programs; empty if they report none. */
-    cards: toldCards(node, slices),
+    cards: reportedCards(node, slices),
     /** Whether it is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */

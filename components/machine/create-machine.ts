@@ -4,7 +4,7 @@ import { type Access, withKubeconfig } from "../credentials/access";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
-import { hookPrediction, type UpdatePrediction as Prediction } from "./foretell";
+import { hookPrediction, type UpdatePrediction } from "./foretell";
 import { labelNode } from "./node";
 import { registerSchematic } from "./schematic";
 import { type Upgraded, upgradeMachine } from "./upgrade";
@@ -60,7 +60,7 @@ export function createMachine(
 
 /** The component of a machine of a cluster. */
 class MachineComponent extends pulumi.ComponentResource {
-  constructor(name: string, { state, component }: Prediction) {
+  constructor(name: string, { state, component }: UpdatePrediction) {
     super(machineType, name, state, component);
   }
 
@@ -75,7 +75,7 @@ export function machineResources(
   machine: PlannedMachine,
   { access, schematicId, bootstraps }: MachineInputs,
   parent: pulumi.Resource,
-  foretelling: Prediction,
+  foretelling: UpdatePrediction,
 ): MadeMachine {
   const child = { parent };
   const names = resourceNames(name);

@@ -3,7 +3,7 @@ import type { FieldFinding } from "../../clients/failure";
 import { type BootImage, withoutRoom } from "../../recipe/machine/boot-partition";
 import type { RunningImage } from "../../recipe/machine/losses";
 import { installerAt, installerImage } from "../../recipe/machine/schematic";
-import { askOnce } from "./asked-once";
+import { askOnce } from "./ask-once";
 import { imageParts, namesSchematic } from "./image-parts";
 import { BUILT, manifestTypes, manifestUrl } from "./sources";
 import type { AskedMachine } from "./task";

@@ -9,7 +9,7 @@ import {
 } from "../../recipe/effect/kubernetes-step";
 import type { AskedNode, Cluster } from "../cluster/cluster";
 import type { Report } from "../progress";
-import { answerOrReport } from "./or-told";
+import { answerOrReport } from "./or-report";
 import type { PreflightTask } from "./task";
 
 /**

@@ -1,6 +1,6 @@
 import { parseTalosVersion } from "../../recipe/facts/version";
 import type { Report } from "../progress";
-import { askOnce } from "./asked-once";
+import { askOnce } from "./ask-once";
 import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, type Web, wordsOf } from "./web";
 import type { Releases } from "../seen/way";

@@ -17,7 +17,7 @@ import type { Places, Web } from "./web";
 import { releasesOf } from "./listed-releases";
 import { foreignOffers } from "./others";
 import { askForRelease } from "./kubernetes-release";
-import { answerOrReport, findingsOrReport } from "./or-told";
+import { answerOrReport, findingsOrReport } from "./or-report";
 import { defined } from "../../recipe/mapping";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, compareClusters } from "../seen/same-cluster";

@@ -5,7 +5,7 @@ import type { RunningImage } from "../../recipe/machine/losses";
 import { isSigned } from "../../recipe/machine/secure-boot";
 import type { Report } from "../progress";
 import { imageParts, namesSchematic } from "./image-parts";
-import { answerOrReport } from "./or-told";
+import { answerOrReport } from "./or-report";
 import type { AskedMachine } from "./task";
 import { type Places, type Web, wordsOf } from "./web";
 

@@ -3,7 +3,7 @@ import {
   findCard,
   memoryBounds,
   powerRangeOf,
-  saidMemory,
+  statedMemory,
   sizesInWords,
 } from "../facts/card";
 import { defined } from "../mapping";
@@ -63,7 +63,7 @@ export const cardRisks = {
       spec.dra !== undefined &&
       gpuRequests(spec).map(({ field, claim }) => {
         const { memory } = claim ?? {};
-        const requestedMiB = saidMemory({ ...defined({ memory }) });
+        const requestedMiB = statedMemory({ ...defined({ memory }) });
         if (memory === undefined || requestedMiB === undefined) return undefined;
         return machines.map(({ uses }) =>
           uses.map(({ field: ofCard, card }) => {

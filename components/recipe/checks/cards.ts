@@ -8,7 +8,7 @@ import {
   memorySizes,
   type PowerRange,
   powerRangeOf,
-  saidMemory,
+  statedMemory,
   sizesInWords,
 } from "../facts/card";
 import { remembering } from "../memory";
@@ -64,7 +64,7 @@ export const cardChecks = {
     find: forEachMachine((machine) =>
       machine.uses.map(({ field }, index): Found => {
         const gpu = machine.spec.gpus?.[index];
-        const statedMiB = gpu && saidMemory(gpu);
+        const statedMiB = gpu && statedMemory(gpu);
         const card = gpu && findCard(gpu.model);
         if (gpu?.memory === undefined || statedMiB === undefined || card === undefined)
           return undefined;

@@ -7,7 +7,7 @@ import { compareDotted, majorOf } from "./version";
 
 export type { Card } from "./data/cards";
 export { memoryBounds, memorySizes, meantSize, sizesInWords } from "./card-memory";
-export { cardOf, findCard, isTooOld, knownModels, statedMemory as saidMemory } from "./find-card";
+export { cardOf, findCard, isTooOld, knownModels, statedMemory } from "./find-card";
 
 /** An architecture of NVIDIA's, and the drivers and CUDA releases that support it. */
 export interface Architecture {

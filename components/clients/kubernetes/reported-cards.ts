@@ -1,9 +1,9 @@
 import type { V1Node, V1ResourceSlice } from "@kubernetes/client-node";
 import { gpuProviders } from "../../recipe/facts/gpu-provider";
-import { saidMemory } from "../../recipe/facts/card";
+import { statedMemory } from "../../recipe/facts/card";
 
 /** A kind of card in a machine, as reported by NVIDIA's programs on its node. */
-export interface ToldCard {
+export interface ReportedCard {
   /** Name of the card, e.g. `NVIDIA-GeForce-RTX-4060-Ti`. */
   product: string;
   memoryMiB: number;
@@ -14,10 +14,10 @@ export interface ToldCard {
  * internal/lm/resource.go: `gpu.product`, `gpu.memory` in MiB); the devices of the DRA driver describe each card
  * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). MIG devices do not count.
  */
-export function toldCards(
+export function reportedCards(
   node: Pick<V1Node, "metadata">,
   slices: readonly V1ResourceSlice[],
-): ToldCard[] {
+): ReportedCard[] {
   const { name, labels = {} } = node.metadata ?? {};
   const product = labels["nvidia.com/gpu.product"]?.replace(/-SHARED$/, "");
   const memoryMiB = Number(labels["nvidia.com/gpu.memory"]);
@@ -29,10 +29,10 @@ export function toldCards(
     .filter(({ spec }) => spec?.nodeName === name && spec?.driver === gpuProviders.dra.deviceClass)
     .flatMap(({ spec }) => spec?.devices ?? [])
     .filter(({ attributes }) => attributes?.["type"]?.string === "gpu")
-    .flatMap(({ attributes, capacity }): ToldCard[] => {
+    .flatMap(({ attributes, capacity }): ReportedCard[] => {
       const memory = capacity?.["memory"]?.value;
       const productName = attributes?.["productName"]?.string;
-      const size = memory === undefined ? undefined : saidMemory({ memory });
+      const size = memory === undefined ? undefined : statedMemory({ memory });
       return productName === undefined || size === undefined
         ? []
         : [{ product: productName, memoryMiB: size }];

@@ -1,6 +1,6 @@
 import type { V1ResourceSlice } from "@kubernetes/client-node";
 import { cardsOf } from "../../cli/discover/cards";
-import { toldCards } from "../../components/clients/kubernetes/told-cards";
+import { reportedCards } from "../../components/clients/kubernetes/reported-cards";
 import { cardMemory } from "../../components/diagnosis/differences/card-memory";
 
 const nodeWithLabels = (product: string, memory: string) => ({
@@ -43,7 +43,7 @@ test.each([
     [slice("gpu-1"), slice("gpu-2"), slice("gpu-1", "mig")],
   ],
 ])("a card's memory is read from %s, and discover writes it", (_, node, slices) => {
-  const cards = toldCards(node, slices);
+  const cards = reportedCards(node, slices);
   expect(cards).toEqual([{ product: expect.stringContaining("4060") as string, memoryMiB: 16380 }]);
   expect(cardsOf([card4060Ti], cards)).toEqual({
     gpus: [{ model: "RTX 4060 Ti", memory: "16380Mi" }],
@@ -52,8 +52,8 @@ test.each([
 });
 
 test("a card's memory is not derived from a MIG slice", () => {
-  expect(toldCards(nodeWithLabels("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "4864"), [])).toEqual([]);
-  expect(toldCards({ metadata: { name: "gpu-1" } }, [])).toEqual([]);
+  expect(reportedCards(nodeWithLabels("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "4864"), [])).toEqual([]);
+  expect(reportedCards({ metadata: { name: "gpu-1" } }, [])).toEqual([]);
 });
 
 test("discover requests an unknown memory only of a card that exists with several sizes", () => {
