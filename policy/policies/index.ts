@@ -129,7 +129,7 @@ const gpuRequests: Policy = {
   name: "gpu-pods-ask-for-gpus",
   description: "A pod sees only the cards that it has requested from the device plugin.",
   find: (resources) =>
-    podMakers(resources).flatMap(({ resource, spec, at: specPath, isDaemon }) => {
+    podMakers(resources).flatMap(({ resource, spec, specPath, isDaemon }) => {
       const variables = containersOf(spec).flatMap(({ env }) => env ?? []);
       const visible = variables.find(({ name }) => name === "NVIDIA_VISIBLE_DEVICES")?.value;
       const seesCards =

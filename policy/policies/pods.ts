@@ -25,7 +25,7 @@ export interface PodMaker {
   namespace: string | undefined;
   spec: PodSpec;
   /** Path of the pod's specification in the resource's inputs. */
-  at: string[];
+  specPath: string[];
   /** Whether the resource runs on every selected node to manage it, so that it is not a user of cards. */
   isDaemon: boolean;
 }
@@ -52,7 +52,7 @@ export function podMakers(resources: readonly Resource[]): PodMaker[] {
         resource,
         namespace: namespace ?? fallback,
         spec,
-        at: specPath,
+        specPath,
         isDaemon: kind === "DaemonSet",
       },
     ];
