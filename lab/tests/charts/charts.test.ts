@@ -32,38 +32,38 @@ test.each<[LabChart, string, string, RegExp]>([
   ["nvidia-device-plugin", "0.20.0", "nvidia-device-plugin-0.20.0", /^appVersion: "0\.20\.0"$/m],
   ["gpu-operator", "v26.3.2", "gpu-operator-v26.3.2", /^appVersion: v26\.3\.2$/m],
 ])("the chart %s %s is written to the folder %s", async (chart, version, name, pattern) => {
-  const chartPath = await folderOfChart(chart, version);
-  expect(path.basename(chartPath)).toBe(name);
-  expect(readFileSync(path.join(chartPath, "Chart.yaml"), "utf8")).toMatch(pattern);
+  const chartFolder = await folderOfChart(chart, version);
+  expect(path.basename(chartFolder)).toBe(name);
+  expect(readFileSync(path.join(chartFolder, "Chart.yaml"), "utf8")).toMatch(pattern);
 });
 
 // Compares the recipe's table of values with the chart itself, as NVIDIA tagged it.
 test.each(chartReleases.filter(([chart]) => chart !== "gpu-operator"))(
   "the recipe knows exactly the values of the real chart %s %s",
   async (chart, version) => {
-    const chartPath = await folderOfChart(chart, version);
+    const chartFolder = await folderOfChart(chart, version);
     const facts = charts.find((known) => known.chart === chart && known.version === version)!;
     const knownPaths = Object.keys(facts.paths);
     const isKnown = (name: string): boolean =>
       facts.subcharts.includes(name.split(".")[0]!) ||
       knownPaths.some((knownPath) => containsOrIsIn(knownPath, name));
     const defaults = leafPaths(
-      parse(readFileSync(path.join(chartPath, "values.yaml"), "utf8")) as object,
+      parse(readFileSync(path.join(chartFolder, "values.yaml"), "utf8")) as object,
     );
-    const templates = readdirSync(path.join(chartPath, "templates"), {
+    const templates = readdirSync(path.join(chartFolder, "templates"), {
       recursive: true,
       encoding: "utf8",
     })
       .filter((file) => /\.(ya?ml|tpl)$/.test(file))
-      .map((file) => readFileSync(path.join(chartPath, "templates", file), "utf8"));
+      .map((file) => readFileSync(path.join(chartFolder, "templates", file), "utf8"));
     const usedPaths = [...templates.join("\n").matchAll(/\.Values\.([A-Za-z.]+)/g)].map(
       ([, name]) => name!,
     );
     expect([...defaults, ...usedPaths].filter((name) => !isKnown(name))).toEqual([]);
     // The table must not have a value that the chart lacks.
-    const chartPaths = [...new Set([...defaults, ...usedPaths])];
+    const valuePaths = [...new Set([...defaults, ...usedPaths])];
     const isInChart = (name: string): boolean =>
-      chartPaths.some((chartPath) => containsOrIsIn(chartPath, name));
+      valuePaths.some((valuePath) => containsOrIsIn(valuePath, name));
     expect(knownPaths.filter((name) => !isInChart(name))).toEqual([]);
   },
 );
@@ -91,8 +91,10 @@ describeWithHelm("with Helm", () => {
 });
 
 /** Whether two dotted paths of values are equal, or one of them lies below the other. */
-const containsOrIsIn = (path: string, otherPath: string): boolean =>
-  path === otherPath || path.startsWith(`${otherPath}.`) || otherPath.startsWith(`${path}.`);
+const containsOrIsIn = (valuePath: string, otherPath: string): boolean =>
+  valuePath === otherPath ||
+  valuePath.startsWith(`${otherPath}.`) ||
+  otherPath.startsWith(`${valuePath}.`);
 
 /** Paths of all values that are not mappings themselves; an empty mapping counts as a value. */
 function leafPaths(values: object, prefix = ""): string[] {

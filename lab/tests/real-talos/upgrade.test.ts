@@ -216,7 +216,7 @@ describeReal(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () =
   );
 
   test.each(failureCases)(
-    "$name",
+    "the program's messages about this failure are right, and so is their remedy: $name",
     async ({
       initialState,
       prepare,

@@ -151,11 +151,17 @@ describe("a tool that its project publishes", () => {
     ]);
   });
 
-  test("whose archive cannot be unpacked is built", async () => {
+  test.each<[string, () => string | Buffer]>([
+    ["is broken", () => "no archive"],
+    [
+      "lacks the program",
+      () => createArchive(tool.sandbox.folder, { "folder/README": "no program" }),
+    ],
+  ])("whose archive %s is built", async (_problem, archiveContent) => {
     const release = tool.definition.release!;
     const archiveFile = { ...release.files[0]!, within: "folder" };
     tool.definition = { ...tool.definition, release: { ...release, files: [archiveFile] } };
-    tool.publish("no archive");
+    tool.publish(archiveContent());
     await tool.expectBuildFromSource();
     expect(tool.messages().join("\n")).toContain(`tar cannot unpack ${tool.fileName}: `);
   });
