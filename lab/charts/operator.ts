@@ -34,8 +34,8 @@ export async function writeOperatorChart(folder: string, version: string): Promi
   const knownRelease = nearestRelease(operatorReleases(), version);
   const chartData = data.find((release) => release.version === knownRelease)!;
   const discoveryVersion = chartData.nodeFeatureDiscovery.replace(/^v/, "");
-  for (const part of ["templates", "crds", "charts"])
-    await mkdir(path.join(folder, part), { recursive: true });
+  for (const subfolder of ["templates", "crds", "charts"])
+    await mkdir(path.join(folder, subfolder), { recursive: true });
   const description = {
     apiVersion: "v2",
     name: "gpu-operator",

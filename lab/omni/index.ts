@@ -63,7 +63,7 @@ export async function startOmni(
       const waitingMachine = machines.find(
         (machine) => machine.managed.uuid === uuid && !machine.member,
       );
-      waitingMachine?.join();
+      waitingMachine?.joinCluster();
       return waitingMachine !== undefined;
     },
     close,
@@ -89,12 +89,12 @@ async function serve(
   const [, , type = "", id] = (request.url ?? "").split("/").map(decodeURIComponent);
   if (request.method === "POST") {
     resources.put((await json(request)) as Resource);
-    machines.forEach((machine) => machine.changed());
+    machines.forEach((machine) => machine.scheduleReconcile());
     return {};
   }
   if (request.method === "DELETE") {
     const wasDeleted = resources.delete(type, id ?? "");
-    if (wasDeleted) machines.forEach((machine) => machine.changed());
+    if (wasDeleted) machines.forEach((machine) => machine.scheduleReconcile());
     return { found: wasDeleted };
   }
   const items = [

@@ -72,7 +72,7 @@ export class OmniMachine {
   /** Whether the machine has the newest configuration. */
   upToDate = true;
   lastError = "";
-  private work: Promise<void> = Promise.resolve();
+  private pendingWork: Promise<void> = Promise.resolve();
 
   constructor(
     readonly managed: ManagedMachine,
@@ -82,16 +82,16 @@ export class OmniMachine {
   }
 
   /** Adds the machine to its machine set (MachineSetNode), as its owner does on Omni's page. */
-  join(): void {
+  joinCluster(): void {
     this.member = true;
-    this.changed();
+    this.scheduleReconcile();
   }
 
   /** Reads the resources again, once the present work is done. */
-  changed(): void {
+  scheduleReconcile(): void {
     if (!this.member) return;
     this.upToDate = false;
-    this.work = this.work
+    this.pendingWork = this.pendingWork
       .then(() => this.reconcile())
       .catch((error: Error) => {
         this.lastError = (

@@ -93,12 +93,14 @@ const row = (
 const phaseOf = (gpuCase: Case, gpuLab: GpuLab, report: CasesReport): Phase<RunningLab> => ({
   title: gpuCase.title,
   run: async (_, say) => {
-    const begin = performance.now();
+    const startTime = performance.now();
     const outcome = await gpuCase.run(gpuLab, say).catch((error: unknown): Outcome => {
       gpuLab.signal.throwIfAborted();
       return wrong(error instanceof Error ? error.message : String(error));
     });
-    report.rows.push(row(gpuCase.id, gpuCase.title, outcome, (performance.now() - begin) / 1000));
+    report.rows.push(
+      row(gpuCase.id, gpuCase.title, outcome, (performance.now() - startTime) / 1000),
+    );
     if (outcome.held === false) return new Failed(outcome.seen);
     return outcome.held ? outcome.seen : `not tried: ${outcome.seen}`;
   },

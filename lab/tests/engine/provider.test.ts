@@ -72,13 +72,13 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
     });
   });
 
-  const up = (register: typeof program): Promise<RunResult> => {
+  const updateWith = (register: typeof program): Promise<RunResult> => {
     program = register;
     return engine.up();
   };
 
   test("does not take over an existing object", async () => {
-    const { result, diagnostics } = await up(
+    const { result, diagnostics } = await updateWith(
       (opts) => new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts),
     );
     expect(result).toBe("failed");
@@ -130,11 +130,11 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
         isClassGiven: isClassGiven(fields),
       };
     };
-    expect(await up(claimsWith({}))).toMatchObject({ result: "succeeded" });
+    expect(await updateWith(claimsWith({}))).toMatchObject({ result: "succeeded" });
     const created = { writers: ["pulumi-kubernetes Update"], storageClass: "late" };
     expect(await readClaim("with-class")).toEqual({ ...created, isClassGiven: true });
     expect(await readClaim("without-class")).toEqual({ ...created, isClassGiven: false });
-    expect(await up(claimsWith({ a: "b" }))).toMatchObject({
+    expect(await updateWith(claimsWith({ a: "b" }))).toMatchObject({
       result: "succeeded",
       changes: { update: 2, replace: 0 },
     });

@@ -221,9 +221,17 @@ const allCases: readonly FailureCase[] = [
     messages: [/upgrading through the lifecycle API/],
     maxSeconds: 700,
     followRemedy: async (testBed) => {
-      const part = await testBed.talosctl("read", "/etc/cri/conf.d/20-customization.part");
-      assertEqual("the first item is in the file", part.includes("discard_unpacked_layers"), true);
-      assertEqual("the second item is in the file", part.includes("default_runtime_name"), false);
+      const content = await testBed.talosctl("read", "/etc/cri/conf.d/20-customization.part");
+      assertEqual(
+        "the first item is in the file",
+        content.includes("discard_unpacked_layers"),
+        true,
+      );
+      assertEqual(
+        "the second item is in the file",
+        content.includes("default_runtime_name"),
+        false,
+      );
     },
   },
   {

@@ -334,14 +334,14 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
   const console = (): string =>
     `${machine.console().slice(consoleStart)}\n${machinedLog?.lines.join("\n") ?? ""}`;
   const waitUntil: TestBed["waitUntil"] = async (description, minutes, condition) => {
-    const end = Date.now() + minutes * 60_000;
+    const deadline = Date.now() + minutes * 60_000;
     let lastError: unknown = "the condition did not hold";
     const tryCondition = (): Promise<boolean> =>
       condition().catch((error: unknown) => {
         lastError = error;
         return false;
       });
-    while (Date.now() < end) {
+    while (Date.now() < deadline) {
       if (await tryCondition()) return;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }

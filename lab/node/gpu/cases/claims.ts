@@ -121,12 +121,12 @@ const fromClaimsToPlugin: Case = {
   run: async (gpuLab, say) => {
     await gpuLab.updateTo({ claims: true }, say);
     const { seconds } = await gpuLab.updateTo({}, say);
-    const begin = performance.now();
+    const startTime = performance.now();
     const areSlicesGone = await gpuLab.waitFor(
       withdrawalSeconds,
       async () => (await gpuLab.offeredUnits(deviceClass)) === 0,
     );
-    const secondsLater = ((performance.now() - begin) / 1000).toFixed(0);
+    const secondsLater = ((performance.now() - startTime) / 1000).toFixed(0);
     const observation = `update with smoke test ${seconds.toFixed(1)} s, ${await gpuLab.offeredUnits()} of ${resource}; slices ${areSlicesGone ? `gone ${secondsLater} s later` : "still there"}`;
     return outcomeOf(
       areSlicesGone && (await gpuLab.offeredUnits()) === gpuLab.cardCount,

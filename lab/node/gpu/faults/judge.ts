@@ -26,8 +26,9 @@ export const waitUntilHealthy = (gpuLab: GpuLab): Promise<DoctorReport> =>
  * doctor finds nothing.
  */
 export async function tryFault(gpuLab: GpuLab, fault: Fault): Promise<Outcome> {
-  const before = await waitUntilHealthy(gpuLab);
-  if (before.status !== 0) return wrong(`the cluster is not healthy before; ${summaryOf(before)}`);
+  const reportBefore = await waitUntilHealthy(gpuLab);
+  if (reportBefore.status !== 0)
+    return wrong(`the cluster is not healthy before; ${summaryOf(reportBefore)}`);
   const undo = await fault.make(gpuLab);
   let report: DoctorReport;
   let wasRepaired: boolean;
@@ -44,12 +45,12 @@ export async function tryFault(gpuLab: GpuLab, fault: Fault): Promise<Outcome> {
   } finally {
     await undo();
   }
-  const after = await waitUntilHealthy(gpuLab);
-  if (wasRepaired && after.status === 0) return untried(fault.repairedIf!.reason);
+  const reportAfter = await waitUntilHealthy(gpuLab);
+  if (wasRepaired && reportAfter.status === 0) return untried(fault.repairedIf!.reason);
   const problems = [
     ...(report.status === 1 ? [] : [`exit ${report.status}`]),
     ...problemsOfReport(fault, report),
-    ...(after.status === 0 ? [] : [`not healthy again: ${summaryOf(after)}`]),
+    ...(reportAfter.status === 0 ? [] : [`not healthy again: ${summaryOf(reportAfter)}`]),
   ];
   return problems.length === 0
     ? held(summaryOf(report))
@@ -89,8 +90,8 @@ export function summaryOf({ status, differences, findings, unseen }: DoctorRepor
   ];
   if (lines.length === 0) return `nothing found, exit ${status}`;
   const maxLines = 3;
-  const rest = lines.length > maxLines ? ` (and ${lines.length - maxLines} more)` : "";
-  return `exit ${status}: ${lines.slice(0, maxLines).join("; ").replace(/\s+/g, " ").slice(0, 700)}${rest}`;
+  const remainder = lines.length > maxLines ? ` (and ${lines.length - maxLines} more)` : "";
+  return `exit ${status}: ${lines.slice(0, maxLines).join("; ").replace(/\s+/g, " ").slice(0, 700)}${remainder}`;
 }
 
 /**
