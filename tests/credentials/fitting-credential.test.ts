@@ -18,19 +18,22 @@ test("a kubeconfig with fifty clusters is reduced to the one that it uses", () =
     apiVersion: "v1",
     kind: "Config",
     "current-context": "context-7",
-    contexts: numbers.map((n) => ({
-      name: `context-${n}`,
-      context: { cluster: `cluster-${n}`, user: `user-${n}` },
+    contexts: numbers.map((number) => ({
+      name: `context-${number}`,
+      context: { cluster: `cluster-${number}`, user: `user-${number}` },
     })),
-    clusters: numbers.map((n) => ({
-      name: `cluster-${n}`,
-      cluster: { server: `https://${n}`, data: certificate },
+    clusters: numbers.map((number) => ({
+      name: `cluster-${number}`,
+      cluster: { server: `https://${number}`, data: certificate },
     })),
-    users: numbers.map((n) => ({ name: `user-${n}`, user: { token: `token-${n}` } })),
+    users: numbers.map((number) => ({
+      name: `user-${number}`,
+      user: { token: `token-${number}` },
+    })),
   };
-  const fitting = fittingCredential("kubeconfig", JSON.stringify(kubeconfig));
-  expect(Buffer.byteLength(fitting)).toBeLessThan(LONGEST);
-  expect(parse(fitting)).toEqual({
+  const reducedKubeconfig = fittingCredential("kubeconfig", JSON.stringify(kubeconfig));
+  expect(Buffer.byteLength(reducedKubeconfig)).toBeLessThan(LONGEST);
+  expect(parse(reducedKubeconfig)).toEqual({
     ...kubeconfig,
     contexts: [kubeconfig.contexts[7]],
     clusters: [kubeconfig.clusters[7]],
@@ -40,10 +43,19 @@ test("a kubeconfig with fifty clusters is reduced to the one that it uses", () =
 
 test("a talosconfig with fifty contexts is reduced to the one that it uses", () => {
   const contexts = Object.fromEntries(
-    numbers.map((n) => [`home-${n}`, { endpoints: [`10.0.0.${n}`], ca: certificate }]),
+    numbers.map((number) => [
+      `home-${number}`,
+      { endpoints: [`10.0.0.${number}`], ca: certificate },
+    ]),
   );
-  const fitting = fittingCredential("talosconfig", JSON.stringify({ context: "home-7", contexts }));
-  expect(parse(fitting)).toEqual({ context: "home-7", contexts: { "home-7": contexts["home-7"] } });
+  const reducedTalosconfig = fittingCredential(
+    "talosconfig",
+    JSON.stringify({ context: "home-7", contexts }),
+  );
+  expect(parse(reducedTalosconfig)).toEqual({
+    context: "home-7",
+    contexts: { "home-7": contexts["home-7"] },
+  });
 });
 
 test("a credential that cannot be reduced below the size limit is refused with a remedy", () => {

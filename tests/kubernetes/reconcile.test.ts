@@ -121,9 +121,9 @@ test("an external object that the stack only reads is not restored", async () =>
     },
   );
   expect(run.reads.map(({ id }) => id)).toEqual(["servicemonitors.monitoring.coreos.com"]);
-  const looked = findResources(run, resourceTypes.program)
+  const restoredObjects = findResources(run, resourceTypes.program)
     .filter(({ name }) => name.includes("-reconcile-"))
     .flatMap(({ inputs }) => putBackTask.parse(JSON.parse(inputs["stdin"])).objects);
-  expect(looked.map(({ kind }) => kind)).toContain("ServiceMonitor");
-  expect(looked.map(({ kind }) => kind)).not.toContain("CustomResourceDefinition");
+  expect(restoredObjects.map(({ kind }) => kind)).toContain("ServiceMonitor");
+  expect(restoredObjects.map(({ kind }) => kind)).not.toContain("CustomResourceDefinition");
 });

@@ -42,9 +42,9 @@ const previewEdit = ({ machine = "gpu-1", before, lastOutputs, after }: Edit) =>
 };
 
 /** Outputs of an update that succeeded, with the release that the machine has run since then. */
-const succeeded = (talosVersion = "v1.12.6") => ({ talosVersion });
+const outputsOfSuccess = (talosVersion = "v1.12.6") => ({ talosVersion });
 /** An update that failed leaves no outputs. */
-const failed = {};
+const outputsOfFailure = {};
 
 /** An edit of Kubernetes' release on a control plane. */
 const kubernetesEdit = (
@@ -54,7 +54,7 @@ const kubernetesEdit = (
 ): Omit<Edit, "name"> => ({
   machine: "cp-1",
   before: controlPlaneState(versionBefore, list),
-  lastOutputs: succeeded(),
+  lastOutputs: outputsOfSuccess(),
   after: controlPlaneState(versionAfter, list),
 });
 
@@ -62,14 +62,14 @@ test.each<Edit & { reports: RegExp }>([
   {
     name: "an edit",
     before: olderState,
-    lastOutputs: succeeded(),
+    lastOutputs: outputsOfSuccess(),
     after: newerState,
     reports: /^reboots: yes: talosVersion: v1\.12\.6 → v1\.12\.7/,
   },
   {
     name: "an edit over two minors",
     before: state("v1.11.5", "v1.34.1", olderContract),
-    lastOutputs: succeeded("v1.11.5"),
+    lastOutputs: outputsOfSuccess("v1.11.5"),
     after: state("v1.13.9", "v1.34.1", { ...olderContract, gpuOperator: { version: "v26.3.3" } }),
     reports:
       /^reboots: yes: .*2 reboots: v1\.11\.5 → v1\.12\.12 → v1\.13\.9 \(.*; it is then drained .*2 times 45m/,
@@ -78,7 +78,7 @@ test.each<Edit & { reports: RegExp }>([
   {
     name: "an edit that is reverted after its update failed",
     before: newerState,
-    lastOutputs: failed,
+    lastOutputs: outputsOfFailure,
     after: olderState,
     reports: /^reboots: only if .*the last update failed/,
   },
@@ -99,14 +99,14 @@ test.each<Edit & { problem: RegExp }>([
   {
     name: "a downgrade",
     before: newerState,
-    lastOutputs: succeeded("v1.12.7"),
+    lastOutputs: outputsOfSuccess("v1.12.7"),
     after: olderState,
     problem: /^machines\.gpu-1\.talosVersion: .*downgrades/,
   },
   {
     name: "a change from adopted to owned",
     before: { ...olderState, configuration: "adopted" },
-    lastOutputs: succeeded(),
+    lastOutputs: outputsOfSuccess(),
     after: { ...olderState, configuration: "owned" },
     problem:
       /^machines\.gpu-1\.configuration: changes from adopted to owned; .*; write adopted\. To get owned, /,
@@ -114,7 +114,7 @@ test.each<Edit & { problem: RegExp }>([
   {
     name: "a configuration that the running release cannot read",
     before: ownedState("v1.11"),
-    lastOutputs: succeeded("v1.11.6"),
+    lastOutputs: outputsOfSuccess("v1.11.6"),
     after: ownedState("v1.12"),
     problem: /^machines\.gpu-1\.versionContract: .*HostnameConfig; write `versionContract: v1\.11`/,
   },
@@ -142,13 +142,13 @@ test.each<Edit>([
   {
     name: "a change from adopted to owned after a failed update",
     before: { ...olderState, configuration: "adopted" },
-    lastOutputs: failed,
+    lastOutputs: outputsOfFailure,
     after: { ...olderState, configuration: "owned" },
   },
   {
     name: "a contract that the running release can read",
     before: ownedState("v1.11"),
-    lastOutputs: succeeded("v1.11.6"),
+    lastOutputs: outputsOfSuccess("v1.11.6"),
     after: ownedState("v1.11"),
   },
   { name: "the next minor of Kubernetes", ...kubernetesEdit("v1.33.1", "v1.34.0") },
@@ -157,7 +157,7 @@ test.each<Edit>([
     name: "an earlier minor of Kubernetes with a new reconcileToken",
     machine: "cp-1",
     before: controlPlaneState("v1.34.0", "rebootsIfChanged"),
-    lastOutputs: succeeded(),
+    lastOutputs: outputsOfSuccess(),
     after: {
       ...controlPlaneState("v1.33.1", "rebootsIfChanged"),
       mayRebootIfChanged: { reconcileToken: "upgraded by hand" },

@@ -47,7 +47,7 @@ function run(
 }
 
 const upgradeTask = createUpgradeTask({ modules: ["nvidia"] });
-const adoption = {
+const adoptTask = {
   machine: "gpu-1",
   address: "10.0.0.1",
   patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
@@ -89,35 +89,35 @@ describe("unusable credentials are reported with field, reason and remedy", () =
     [
       "an empty talosconfig of the stack, despite a TALOSCONFIG in the environment,",
       "adopt",
-      adoption,
+      adoptTask,
       { TALOS_GPU_TALOSCONFIG: "", TALOSCONFIG: usersTalosconfig },
       /^talosconfig: is empty; /,
     ],
     [
       "an empty Omni key of the stack, despite a key in the environment,",
       "adopt",
-      adoption,
+      adoptTask,
       { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: "", OMNI_SERVICE_ACCOUNT_KEY: "shells" },
       /^omniServiceAccountKey: is empty; /,
     ],
     [
       "a talosconfig that lacks its current context",
       "adopt",
-      adoption,
+      adoptTask,
       { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: talosconfigWithoutContext },
       /^talosconfig: the file in TALOSCONFIG \(.*no-context\): its current context "home" is not among its contexts: it has lab, other; .+; choose a context/,
     ],
     [
       "a talosconfig that does not exist",
       "adopt",
-      adoption,
+      adoptTask,
       { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: "/nowhere/talosconfig" },
       /^talosconfig: the file in TALOSCONFIG \(\/nowhere\/talosconfig\) cannot be read \(ENOENT\)/,
     ],
     [
       "a missing talosconfig",
       "adopt",
-      adoption,
+      adoptTask,
       { TALOS_GPU_TALOSCONFIG: undefined, HOME: "/nowhere" },
       /^talosconfig: is missing: TALOSCONFIG is not set, and there is no ~\/\.talos\/config; /,
     ],
@@ -131,7 +131,7 @@ describe("unusable credentials are reported with field, reason and remedy", () =
   });
 
   test("a verb that does not need the kubeconfig does not read it", () => {
-    const { code, stderr } = run("adopt", adoption, { KUBECONFIG: "/nowhere/config" });
+    const { code, stderr } = run("adopt", adoptTask, { KUBECONFIG: "/nowhere/config" });
     expect(stderr).not.toContain("KUBECONFIG");
     expect(code).toBe(0);
   });

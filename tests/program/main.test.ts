@@ -79,7 +79,7 @@ const calls = (): Record<string, any>[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Record<string, any>);
 const upgradeTask = createUpgradeTask({ modules: ["nvidia"] });
-const adoption = {
+const adoptTask = {
   machine: "gpu-1",
   address: "10.0.0.1",
   patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
@@ -120,7 +120,7 @@ test("no line of the program is longer than the 64 KiB that Pulumi reads", async
 
 test("control characters and line breaks in names are escaped in the program's lines", async () => {
   const machine = `gpu-1${hostileName}`;
-  const succeeded = await run("adopt", { ...adoption, machine });
+  const succeeded = await run("adopt", { ...adoptTask, machine });
   expect(succeeded.stderr).toContain("error::forged");
   expect(succeeded.code).toBe(0);
   expect(unsafeParts(succeeded.stderr)).toEqual([]);
@@ -175,7 +175,7 @@ test("the verbs adopt and release work through files that no other user can read
   const configuration = (): unknown =>
     parse(fs.readFileSync(path.join(folder, "configuration"), "utf8").split("---")[0]!);
   const configurationBefore = configuration();
-  const firstAdopt = await run("adopt", adoption);
+  const firstAdopt = await run("adopt", adoptTask);
   expect(firstAdopt.code).toBe(0);
   expect(adoptResult.parse(JSON.parse(firstAdopt.stdout)).changed).toBe(true);
   expect(configuration()).toMatchObject({ machine: { kernel: { modules: [{ name: "nvidia" }] } } });
@@ -184,15 +184,15 @@ test("the verbs adopt and release work through files that no other user can read
   expect(applyCall["args"]).toEqual(expect.arrayContaining(["apply-config", "--mode", "staged"]));
   expect(applyCall["appliedConfiguration"]).toContain("kind: VolumeConfig");
 
-  const secondAdopt = await run("adopt", adoption, { PULUMI_COMMAND_STDOUT: firstAdopt.stdout });
+  const secondAdopt = await run("adopt", adoptTask, { PULUMI_COMMAND_STDOUT: firstAdopt.stdout });
   expect(JSON.parse(secondAdopt.stdout)).toMatchObject({
     ...(JSON.parse(firstAdopt.stdout) as object),
     changed: false,
   });
 
-  expect((await run("release", adoption, { PULUMI_COMMAND_STDOUT: secondAdopt.stdout })).code).toBe(
-    0,
-  );
+  expect(
+    (await run("release", adoptTask, { PULUMI_COMMAND_STDOUT: secondAdopt.stdout })).code,
+  ).toBe(0);
   // The image's services wait for the driver at every boot.
   const { machine } = configurationBefore as { machine: object };
   expect(configuration()).toEqual({

@@ -225,35 +225,41 @@ const systemDisk = [
 ];
 const bootPartition = volume("sda3", "BOOT", "sda");
 const bootOfTalos18 = { metadata: { id: "sda3" }, spec: { parent: "sda", partitionLabel: "BOOT" } };
-const afterKexec = "talos.platform=metal intel_iommu=on";
-const fromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${afterKexec}`;
+const commandLineAfterKexec = "talos.platform=metal intel_iommu=on";
+const commandLineFromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${commandLineAfterKexec}`;
 
 // talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported
 // with systemd-boot.
 test.each<[string, string[], object[], string, string]>([
-  ["GRUB", ["intel_iommu=on"], [...systemDisk, bootPartition], fromPowerOn, ""],
-  ["GRUB after kexec", ["intel_iommu=on"], [...systemDisk, bootPartition], afterKexec, ""],
+  ["GRUB", ["intel_iommu=on"], [...systemDisk, bootPartition], commandLineFromPowerOn, ""],
+  [
+    "GRUB after kexec",
+    ["intel_iommu=on"],
+    [...systemDisk, bootPartition],
+    commandLineAfterKexec,
+    "",
+  ],
   [
     "GRUB in the form of Talos 1.8",
     ["intel_iommu=on"],
     [...systemDisk, bootOfTalos18],
-    afterKexec,
+    commandLineAfterKexec,
     "",
   ],
-  ["GRUB on a disk without META", ["intel_iommu=on"], [bootPartition], afterKexec, ""],
+  ["GRUB on a disk without META", ["intel_iommu=on"], [bootPartition], commandLineAfterKexec, ""],
   [
     "GRUB and grubUseUKICmdline",
     [],
     [...systemDisk, bootPartition],
-    fromPowerOn,
+    commandLineFromPowerOn,
     "\n    grubUseUKICmdline: true",
   ],
-  ["systemd-boot", [], systemDisk, afterKexec, ""],
+  ["systemd-boot", [], systemDisk, commandLineAfterKexec, ""],
   [
     "a partition BOOT on another disk",
     [],
     [...systemDisk, volume("sdb1", "BOOT", "sdb")],
-    afterKexec,
+    commandLineAfterKexec,
     "",
   ],
 ])(
@@ -303,17 +309,17 @@ const [modules, toolkit] = [
   "siderolabs/nvidia-open-gpu-kernel-modules",
   "siderolabs/nvidia-container-toolkit",
 ].map((name) => `${name}-production`);
-const modulesFirst = "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488";
-const sorted = "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2";
+const unsortedId = "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488";
+const sortedId = "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2";
 const schematicText = `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`;
 test.each([
   [
     "with its extensions in another order gets the ID of the sorted ones",
-    modulesFirst,
+    unsortedId,
     schematicText,
-    sorted,
+    sortedId,
   ],
-  ["without a content keeps its ID", modulesFirst, "", modulesFirst],
+  ["without a content keeps its ID", unsortedId, "", unsortedId],
   [
     "with more than extensions keeps its ID",
     "c".repeat(64),

@@ -58,11 +58,11 @@ class FakeNode implements TaintedNodes {
   }
 }
 
-const gpu = { key: "gpu", value: "true", effect: "NoSchedule" };
+const gpuTaint = { key: "gpu", value: "true", effect: "NoSchedule" };
 /** The same key with another value. */
-const gpuWithOtherValue = { key: "gpu", value: "only", effect: "NoSchedule" };
-const old = { key: "old", value: "x", effect: "NoSchedule" };
-const foreign = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
+const gpuTaintWithOtherValue = { key: "gpu", value: "only", effect: "NoSchedule" };
+const secondTaint = { key: "old", value: "x", effect: "NoSchedule" };
+const foreignTaint = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
 const staysOnNode = "the node keeps the stack's taints";
 
 /** A step of Pulumi: it sets the stack's taints on the node, or removes them. */
@@ -162,60 +162,68 @@ async function runSteps(
 describe("a node", () => {
   test("gets the stack's taint once and keeps the taints of other tools", () =>
     runSteps(
-      { nodeHas: [foreign] },
+      { nodeHas: [foreignTaint] },
       {
-        taints: [gpu],
-        expect: { result: [gpu], logs: ["taint: gpu"], nodeTaints: [foreign, gpu], writes: 1 },
+        taints: [gpuTaint],
+        expect: {
+          result: [gpuTaint],
+          logs: ["taint: gpu"],
+          nodeTaints: [foreignTaint, gpuTaint],
+          writes: 1,
+        },
       },
-      { taints: [gpu], expect: { result: [gpu], logs: [], writes: 1 } },
-      { leavesStack: true, expect: { logs: ["untaint: gpu"], nodeTaints: [foreign] } },
+      { taints: [gpuTaint], expect: { result: [gpuTaint], logs: [], writes: 1 } },
+      { leavesStack: true, expect: { logs: ["untaint: gpu"], nodeTaints: [foreignTaint] } },
       { leavesStack: true, expect: { logs: [], writes: 2 } },
     ));
 
   test("keeps a taint that another tool adds in the meantime", () =>
     runSteps(
       { foreignWrites: 3 },
-      { taints: [gpu], expect: { nodeTaintKeys: ["foreign-2", "foreign-3", "foreign-4", "gpu"] } },
+      {
+        taints: [gpuTaint],
+        expect: { nodeTaintKeys: ["foreign-2", "foreign-3", "foreign-4", "gpu"] },
+      },
     ));
 
   test("gets no taint, and the run fails, if the node changes during 20 attempts", () =>
     runSteps(
       { foreignWrites: 1000 },
       {
-        taints: [gpu],
+        taints: [gpuTaint],
         expect: { error: ["the node changed during each of 20 attempts"] },
       },
     ));
 
   test("keeps a taint that it had before the stack, also after the stack is destroyed", () =>
     runSteps(
-      { nodeHas: [gpu] },
-      { taints: [gpu], expect: { result: [], writes: 0 } },
-      { leavesStack: true, expect: { nodeTaints: [gpu] } },
+      { nodeHas: [gpuTaint] },
+      { taints: [gpuTaint], expect: { result: [], writes: 0 } },
+      { leavesStack: true, expect: { nodeTaints: [gpuTaint] } },
     ));
 
   test("loses a taint that the stack no longer lists, and gets a changed value", () =>
     runSteps(
-      { nodeHas: [foreign] },
-      { taints: [gpu, old], expect: { result: [gpu, old] } },
+      { nodeHas: [foreignTaint] },
+      { taints: [gpuTaint, secondTaint], expect: { result: [gpuTaint, secondTaint] } },
       {
-        taints: [gpuWithOtherValue],
+        taints: [gpuTaintWithOtherValue],
         expect: {
           logs: ["taint: gpu", "untaint: gpu, old"],
-          nodeTaints: [foreign, gpuWithOtherValue],
+          nodeTaints: [foreignTaint, gpuTaintWithOtherValue],
         },
       },
-      { leavesStack: true, expect: { nodeTaints: [foreign] } },
+      { leavesStack: true, expect: { nodeTaints: [foreignTaint] } },
     ));
 
   test("keeps a taint whose value another tool has changed", () =>
     runSteps(
       {},
-      { taints: [gpu], expect: { result: [gpu] } },
+      { taints: [gpuTaint], expect: { result: [gpuTaint] } },
       {
-        changedByOthers: [gpuWithOtherValue],
+        changedByOthers: [gpuTaintWithOtherValue],
         leavesStack: true,
-        expect: { logs: [], nodeTaints: [gpuWithOtherValue] },
+        expect: { logs: [], nodeTaints: [gpuTaintWithOtherValue] },
       },
     ));
 
@@ -224,32 +232,36 @@ describe("a node", () => {
       {},
       {
         machine: "gone",
-        taints: [gpu],
+        taints: [gpuTaint],
         expect: { error: ["machines.gone.taints: the cluster has no node of this name"] },
       },
-      { machine: "gone", leavesStack: true, recordedTaints: [gpu], expect: { logs: [] } },
+      { machine: "gone", leavesStack: true, recordedTaints: [gpuTaint], expect: { logs: [] } },
     ));
 });
 
 describe("a run of taint", () => {
   test("after a kill, the next run reads the stack's taints from the node's annotation", () =>
     runSteps(
-      { nodeHas: [foreign] },
-      { taints: [gpu], isKilled: true, expect: { annotation: "gpu=true:NoSchedule" } },
-      { taints: [gpu], expect: { result: [gpu], writes: 1 } },
-      { leavesStack: true, expect: { nodeTaints: [foreign], annotation: null } },
+      { nodeHas: [foreignTaint] },
+      { taints: [gpuTaint], isKilled: true, expect: { annotation: "gpu=true:NoSchedule" } },
+      { taints: [gpuTaint], expect: { result: [gpuTaint], writes: 1 } },
+      { leavesStack: true, expect: { nodeTaints: [foreignTaint], annotation: null } },
     ));
 
   test("after a kill, the next run removes a taint that the stack no longer lists", () =>
     runSteps(
-      { nodeHas: [foreign] },
-      { taints: [gpu, old], isKilled: true, expect: { result: [gpu, old] } },
+      { nodeHas: [foreignTaint] },
       {
-        taints: [gpu],
+        taints: [gpuTaint, secondTaint],
+        isKilled: true,
+        expect: { result: [gpuTaint, secondTaint] },
+      },
+      {
+        taints: [gpuTaint],
         expect: {
-          result: [gpu],
+          result: [gpuTaint],
           writes: 2,
-          nodeTaints: [foreign, gpu],
+          nodeTaints: [foreignTaint, gpuTaint],
           annotation: "gpu=true:NoSchedule",
         },
       },
@@ -257,27 +269,32 @@ describe("a run of taint", () => {
 
   test("after a kill, the next run removes the last taint", () =>
     runSteps(
-      { nodeHas: [foreign] },
-      { taints: [gpu], isKilled: true, expect: { result: [gpu] } },
+      { nodeHas: [foreignTaint] },
+      { taints: [gpuTaint], isKilled: true, expect: { result: [gpuTaint] } },
       {
         taints: [],
-        expect: { result: [], logs: ["untaint: gpu"], nodeTaints: [foreign], annotation: null },
+        expect: {
+          result: [],
+          logs: ["untaint: gpu"],
+          nodeTaints: [foreignTaint],
+          annotation: null,
+        },
       },
     ));
 
   test("succeeds if the first ten answers of Kubernetes are lost", () =>
     runSteps(
-      { nodeHas: [foreign] },
-      { lostAnswers: 10, taints: [gpu], expect: { result: [gpu], writes: 1 } },
-      { lostAnswers: 10, leavesStack: true, expect: { nodeTaints: [foreign] } },
+      { nodeHas: [foreignTaint] },
+      { lostAnswers: 10, taints: [gpuTaint], expect: { result: [gpuTaint], writes: 1 } },
+      { lostAnswers: 10, leavesStack: true, expect: { nodeTaints: [foreignTaint] } },
     ));
 
   test("fails before Pulumi gives up if Kubernetes never answers", () =>
     runSteps(
-      { nodeHas: [foreign] },
+      { nodeHas: [foreignTaint] },
       {
         lostAnswers: Infinity,
-        taints: [gpu],
+        taints: [gpuTaint],
         expect: {
           error: [
             "machines.velaryon.taints: Kubernetes did not answer within 4m (last: Kubernetes: connection " +
@@ -293,11 +310,11 @@ describe("a run of taint", () => {
 describe("the removal of the stack's taints", () => {
   test("fails with the command that makes Pulumi forget them if the cluster is down", () =>
     runSteps(
-      { nodeHas: [foreign, gpu] },
+      { nodeHas: [foreignTaint, gpuTaint] },
       {
         lostAnswers: Infinity,
         leavesStack: true,
-        recordedTaints: [gpu],
+        recordedTaints: [gpuTaint],
         expect: {
           error: [
             "machines.velaryon: Kubernetes did not answer within 4m (last: Kubernetes: connect",
@@ -312,11 +329,11 @@ describe("the removal of the stack's taints", () => {
 
   test("fails with the command that makes Pulumi forget them if Kubernetes refuses", () =>
     runSteps(
-      { nodeHas: [foreign, gpu] },
+      { nodeHas: [foreignTaint, gpuTaint] },
       {
         refusal: "Kubernetes: node velaryon: Unauthorized",
         leavesStack: true,
-        recordedTaints: [gpu],
+        recordedTaints: [gpuTaint],
         expect: {
           error: [
             "machines.velaryon: the request to Kubernetes failed: Kubernetes: ",
@@ -331,28 +348,28 @@ describe("the removal of the stack's taints", () => {
 
   test("succeeds while the cluster is down if the stack added no taint", () =>
     runSteps(
-      { nodeHas: [foreign] },
+      { nodeHas: [foreignTaint] },
       { lostAnswers: Infinity, leavesStack: true, recordedTaints: [], expect: { minutes: 0 } },
       { lostAnswers: Infinity, taints: [], expect: { result: [], minutes: 0 } },
     ));
 
   test("uses the node's annotation if Pulumi's state has no record", () =>
     runSteps(
-      { nodeHas: [foreign] },
-      { taints: [gpu], expect: { result: [gpu] } },
+      { nodeHas: [foreignTaint] },
+      { taints: [gpuTaint], expect: { result: [gpuTaint] } },
       {
         leavesStack: true,
         recordedTaints: [],
-        expect: { logs: ["untaint: gpu"], nodeTaints: [foreign] },
+        expect: { logs: ["untaint: gpu"], nodeTaints: [foreignTaint] },
       },
     ));
 
   test("fails if another tool keeps changing the node", () =>
     runSteps(
-      { nodeHas: [gpu], foreignWrites: 1000 },
+      { nodeHas: [gpuTaint], foreignWrites: 1000 },
       {
         leavesStack: true,
-        recordedTaints: [gpu],
+        recordedTaints: [gpuTaint],
         expect: {
           error: ["during each of 20 attempts; the node keeps the stack's taints"],
         },
@@ -364,20 +381,29 @@ describe("the removal of the stack's taints", () => {
 describe("the last taint of a machine", () => {
   test("is removed, and other tools' taints stay", () =>
     runSteps(
-      { nodeHas: [foreign, gpu] },
-      { taints: [], recordedTaints: [gpu], expect: { result: [], nodeTaints: [foreign] } },
+      { nodeHas: [foreignTaint, gpuTaint] },
+      {
+        taints: [],
+        recordedTaints: [gpuTaint],
+        expect: { result: [], nodeTaints: [foreignTaint] },
+      },
     ));
 
   test("is removed at the second request if the first got no answer", () =>
     runSteps(
-      { nodeHas: [gpu] },
-      { lostAnswers: 1, taints: [], recordedTaints: [gpu], expect: { result: [], nodeTaints: [] } },
+      { nodeHas: [gpuTaint] },
+      {
+        lostAnswers: 1,
+        taints: [],
+        recordedTaints: [gpuTaint],
+        expect: { result: [], nodeTaints: [] },
+      },
     ));
 
   test("causes no failure if the stack had none", () =>
     runSteps(
-      { nodeHas: [foreign, gpu] },
-      { taints: [], expect: { result: [], nodeTaints: [foreign, gpu], writes: 0 } },
+      { nodeHas: [foreignTaint, gpuTaint] },
+      { taints: [], expect: { result: [], nodeTaints: [foreignTaint, gpuTaint], writes: 0 } },
     ));
 
   test("causes no failure if the node is gone", () =>
@@ -386,39 +412,46 @@ describe("the last taint of a machine", () => {
       {
         machine: "gone",
         taints: [],
-        recordedTaints: [gpu],
+        recordedTaints: [gpuTaint],
         expect: { result: [], nodeTaints: [] },
       },
     ));
 
   test("stays if another tool set it before the stack listed it", () =>
     runSteps(
-      { nodeHas: [foreign, gpu] },
-      { taints: [gpu], expect: { result: [] } },
-      { taints: [], expect: { nodeTaints: [foreign, gpu] } },
+      { nodeHas: [foreignTaint, gpuTaint] },
+      { taints: [gpuTaint], expect: { result: [] } },
+      { taints: [], expect: { nodeTaints: [foreignTaint, gpuTaint] } },
     ));
 });
 
 describe("taints that the answer records as the stack's", () => {
   test("include a taint that the stack added earlier", () =>
     runSteps(
-      { nodeHas: [gpu] },
-      { taints: [gpu], recordedTaints: [gpu], expect: { result: [gpu] } },
+      { nodeHas: [gpuTaint] },
+      { taints: [gpuTaint], recordedTaints: [gpuTaint], expect: { result: [gpuTaint] } },
     ));
 
   test("include a taint that the stack added earlier and a new one", () =>
     runSteps(
-      { nodeHas: [gpu] },
-      { taints: [gpu, old], recordedTaints: [gpu], expect: { result: [gpu, old] } },
+      { nodeHas: [gpuTaint] },
+      {
+        taints: [gpuTaint, secondTaint],
+        recordedTaints: [gpuTaint],
+        expect: { result: [gpuTaint, secondTaint] },
+      },
     ));
 
   test("include a taint whose value the stack changes", () =>
-    runSteps({ nodeHas: [gpuWithOtherValue] }, { taints: [gpu], expect: { result: [gpu] } }));
+    runSteps(
+      { nodeHas: [gpuTaintWithOtherValue] },
+      { taints: [gpuTaint], expect: { result: [gpuTaint] } },
+    ));
 });
 
 test.each([
   [
-    [gpu, { key: "example.com/a", effect: "NoExecute" }],
+    [gpuTaint, { key: "example.com/a", effect: "NoExecute" }],
     "gpu=true:NoSchedule,example.com/a:NoExecute",
   ],
   [[{ key: "a", value: "", effect: "NoSchedule" }], "a:NoSchedule"],

@@ -15,7 +15,7 @@ type Status = Record<string, any>;
 type Pod = Record<string, any>;
 
 /** A pod that uses this many GPUs. Default: it runs. */
-const pod = (name: string, units: number, status: Status = running): Pod => ({
+const pod = (name: string, units: number, status: Status = runningStatus): Pod => ({
   metadata: { name, namespace: name.includes("device-plugin") ? "gpu" : "default", uid: name },
   spec: {
     containers: [
@@ -24,24 +24,24 @@ const pod = (name: string, units: number, status: Status = running): Pod => ({
   },
   status,
 });
-const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+const runningStatus = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
 /** A pod whose init container requests as many GPUs as its container. */
 function podWithInit(name: string, units: number): Pod {
   const { spec, ...otherFields } = pod(name, units);
   return { ...otherFields, spec: { ...spec, initContainers: spec.containers } };
 }
 /** A pod that uses a card through a claim. */
-const claiming = (name: string): Pod => ({
+const podWithClaim = (name: string): Pod => ({
   ...pod(name, 0),
   spec: { containers: [{ name: "main", resources: { claims: [{ name: "gpus" }] } }] },
 });
-const pending = (message: string): Status => ({
+const pendingStatus = (message: string): Status => ({
   phase: "Pending",
   conditions: [{ type: "PodScheduled", status: "False", message }],
 });
 const TEST_POD = "gpu-smoke-test-gpu-1-abc";
 const plugin = pod("nvidia-device-plugin-x", 0);
-const unscheduled = pod(TEST_POD, 1, pending(INSUFFICIENT));
+const unscheduledPod = pod(TEST_POD, 1, pendingStatus(INSUFFICIENT));
 
 /** State of a smoke test's Job: it has ended, or an earlier run has suspended it. */
 type JobState = "complete" | "failed" | "suspended";
@@ -53,7 +53,7 @@ class FakeCluster implements TestedCluster {
   /** Units that the node offers. */
   allocatable: Record<string, string> = { [GPU]: "2" };
   /** Pods of the smoke test. */
-  testPods: Pod[] = [unscheduled];
+  testPods: Pod[] = [unscheduledPod];
   /** Pods on the node. */
   pods: Pod[] = [plugin];
 
@@ -254,8 +254,8 @@ test("if all cards are claimed, the gate waits for its patience and reports the 
   return runGate({
     cluster: {
       allocatable: { [CLASS]: "4" },
-      pods: ["dra-driver-nvidia-gpu-kubelet-plugin-x", ...trainers].map(claiming),
-      testPods: [pod(TEST_POD, 0, pending(message))],
+      pods: ["dra-driver-nvidia-gpu-kubelet-plugin-x", ...trainers].map(podWithClaim),
+      testPods: [pod(TEST_POD, 0, pendingStatus(message))],
     },
     test: { resource: CLASS },
     expect: { untested: `all 4 units of gpu.nvidia.com are ${usersOfGpus}`, seconds: 60 },
@@ -336,7 +336,7 @@ describe("the gate's failure at its limit", () => {
   test("reports the scheduler's reason if it is not a lack of GPUs", () => {
     const reason = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
     return runGate({
-      cluster: { pods: busyPods, testPods: [pod(TEST_POD, 1, pending(reason))] },
+      cluster: { pods: busyPods, testPods: [pod(TEST_POD, 1, pendingStatus(reason))] },
       expect: { error: [timeoutMessage, "didn't match Pod's node affinity"], seconds: 600 },
     });
   });

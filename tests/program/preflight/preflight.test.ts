@@ -542,13 +542,13 @@ describe("a later preflight", () => {
 });
 
 describe("a node that a failed update has left cordoned", () => {
-  const cordoned = nodeState({
+  const cordonedNode = nodeState({
     unschedulable: true,
     annotations: { "talos-gpu/cordoned-by": "talos-gpu" },
   });
   test("gets a warning if the stack's machine has changed", () =>
     checkPreflight({
-      setup: { machineHash: "2", nodeState: cordoned },
+      setup: { machineHash: "2", nodeState: cordonedNode },
       installedBefore: [schematics.gpu],
       warnings: [
         /^warning: gpu-1: an earlier update failed: node gpu-1 is still cordoned.*change `reconcileToken`/,
@@ -557,24 +557,24 @@ describe("a node that a failed update has left cordoned", () => {
 
   test("gets no warning if the stack's machine is unchanged", () =>
     checkPreflight({
-      setup: { nodeState: cordoned },
+      setup: { nodeState: cordonedNode },
       installedBefore: [schematics.gpu],
       warnings: [],
     }));
 
   test("gets no warning if the machine is new to the stack", () =>
-    checkPreflight({ setup: { nodeState: cordoned }, warnings: [] }));
+    checkPreflight({ setup: { nodeState: cordonedNode }, warnings: [] }));
 
   test("gets no warning if the user cordoned it", () =>
     checkPreflight({
-      setup: { machineHash: "2", nodeState: { ...cordoned, annotations: {} } },
+      setup: { machineHash: "2", nodeState: { ...cordonedNode, annotations: {} } },
       installedBefore: [schematics.gpu],
       warnings: [],
     }));
 
   test("gets no warning if it is no longer cordoned", () =>
     checkPreflight({
-      setup: { machineHash: "2", nodeState: { ...cordoned, unschedulable: false } },
+      setup: { machineHash: "2", nodeState: { ...cordonedNode, unschedulable: false } },
       installedBefore: [schematics.gpu],
       warnings: [],
     }));

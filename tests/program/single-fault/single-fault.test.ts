@@ -26,7 +26,7 @@ import {
   upgradeRun,
 } from "./runs";
 
-const adoption = {
+const adoptTask = {
   machine: "gpu-1",
   address: "10.0.0.1",
   patches: ["machine:\n  sysctls: {one: '1'}\n"],
@@ -57,24 +57,24 @@ const job = (fields: object = {}) => ({
   spec: { template: { spec: {} } },
   ...fields,
 });
-const gate = {
+const gateTask = {
   namespace: "gpu",
   tests: [{ machine: "gpu-1", job: "test-1", resource: GPU }],
   limit: "10m",
   patience: "1m",
   pollSeconds: 10,
 };
-const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+const runningStatus = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
 const busyPods = {
   "/api/v1/pods/train": {
     metadata: { ...metadata("train"), namespace: "default" },
-    status: running,
+    status: runningStatus,
     spec: { containers: [{ name: "main", resources: { limits: { [GPU]: "1" } } }] },
   },
   "/api/v1/pods/nvidia-device-plugin-x": {
     metadata: metadata("nvidia-device-plugin-x"),
     spec: { containers: [] },
-    status: running,
+    status: runningStatus,
   },
   "/api/v1/namespaces/gpu/pods/test-1-a": {
     metadata: metadata("test-1-a"),
@@ -276,15 +276,15 @@ const runs: Record<string, FaultyRun> = {
     },
   ),
   adopt: configurationRun(
-    (workbench) => adopt(adoption, undefined, workbench),
+    (workbench) => adopt(adoptTask, undefined, workbench),
     workerConfiguration,
   ),
   "adopt with nothing to do": configurationRun(
-    (workbench) => adopt(adoption, previousAdoption, workbench),
+    (workbench) => adopt(adoptTask, previousAdoption, workbench),
     `${workerConfiguration}  sysctls: {one: '1'}\n`,
   ),
   release: configurationRun(
-    (workbench) => release(adoption, previousAdoption, workbench),
+    (workbench) => release(adoptTask, previousAdoption, workbench),
     `${workerConfiguration}  sysctls: {one: '1'}\n`,
   ),
   "omni-apply": omniRun((omni) => applyToOmni(omniTask, omni, ignoreLine)),
@@ -314,7 +314,7 @@ const runs: Record<string, FaultyRun> = {
       "/api/v1/nodes/gpu-1": node,
       [`${jobs}/test-1`]: job({ status: { conditions: [{ type: "Complete", status: "True" }] } }),
     }),
-    (cluster, clock) => awaitTests(gate, cluster, clock, ignoreLine),
+    (cluster, clock) => awaitTests(gateTask, cluster, clock, ignoreLine),
   ),
   "gate of a test that an earlier run gave up": clusterRun(
     () => ({
@@ -328,14 +328,14 @@ const runs: Record<string, FaultyRun> = {
             conditions: [{ type: "Complete", status: "True" }],
           };
       };
-      return awaitTests(gate, cluster, clock, ignoreLine);
+      return awaitTests(gateTask, cluster, clock, ignoreLine);
     },
   ),
   "gate of a machine in use": clusterRun(
     () => ({ "/api/v1/nodes/gpu-1": node, [`${jobs}/test-1`]: job(), ...busyPods }),
     (cluster, clock, api) => {
       api.afterWrite = () => delete api.objects["/api/v1/namespaces/gpu/pods/test-1-a"]; // a suspended Job loses its pods in the same way
-      return awaitTests(gate, cluster, clock, ignoreLine);
+      return awaitTests(gateTask, cluster, clock, ignoreLine);
     },
   ),
   "put-back": clusterRun(

@@ -520,7 +520,7 @@ describe("state that an earlier run left", () => {
     ));
 
   // The second schematic has another kernel argument, and its driver does not load.
-  const withArgument: Partial<FakeMachine> = {
+  const machineWithArgument: Partial<FakeMachine> = {
     driverWorks: true,
     runningImage: {
       schematic: "customization:\n    extraKernelArgs:\n        - iommu=pt\n",
@@ -533,7 +533,7 @@ describe("state that an earlier run left", () => {
     runUpgrade(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
-        machine: withArgument,
+        machine: machineWithArgument,
         task: { schematicId: schematics.other },
         previousResult: { schematicId: schematics.plain },
         expect: { result: { rebooted: true }, machine: { schematicId: schematics.other } },
@@ -544,7 +544,7 @@ describe("state that an earlier run left", () => {
     runUpgrade(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
-        machine: { ...withArgument, rollsBack: true },
+        machine: { ...machineWithArgument, rollsBack: true },
         task: { schematicId: "c".repeat(64) },
         previousResult: { schematicId: schematics.plain },
         expect: { error: ["rolled back"] },
@@ -561,7 +561,7 @@ describe("state that an earlier run left", () => {
     runUpgrade(
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
-        machine: withArgument,
+        machine: machineWithArgument,
         cluster: { state: nodeState({ unschedulable: true }) },
         task: { schematicId: schematics.other },
         previousResult: { schematicId: schematics.plain },

@@ -2,7 +2,7 @@ import { CallError } from "../../../components/clients/failure";
 import { formatDuration } from "../../../components/recipe/rules/duration";
 import { longestRun } from "../../../components/recipe/effect";
 import { factoryImage, type FakeMachine, nodeState, pod, schematics } from "../fakes";
-import { runAfterKill } from "../killed";
+import { runAfterKill } from "../run-after-kill";
 import { setupUpgrade, STAGED } from "../setup";
 import { runUpgrade, type UpgradeRun } from "./scenario";
 

@@ -1,6 +1,6 @@
 import type { UpgradePhase } from "../../../components/recipe/effect";
 import { nodeState, schematics } from "../fakes";
-import { runAfterKill } from "../killed";
+import { runAfterKill } from "../run-after-kill";
 import { setupUpgrade } from "../setup";
 import { runUpgrade, type UpgradeRun } from "./scenario";
 

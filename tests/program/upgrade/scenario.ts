@@ -233,14 +233,14 @@ const containing = (part: Part): unknown =>
 
 function arrange({ clock, machine, cluster, workbench }: Setup, run: UpgradeRun): void {
   const createMachine = (fields: Partial<FakeMachine>): FakeMachine =>
-    assign(new FakeMachine(clock), fields);
-  assign(machine, run.machine ?? {});
+    setFields(new FakeMachine(clock), fields);
+  setFields(machine, run.machine ?? {});
   if (run.unconfirmedUpgradeTo !== undefined) {
     machine.install(factoryImage(run.unconfirmedUpgradeTo));
     machine.boot();
     // The machine now runs the image that it booted, so only the other fields of the run apply.
     const { talosVersion: _version, schematicId: _schematic, ...otherFields } = run.machine ?? {};
-    assign(machine, otherFields);
+    setFields(machine, otherFields);
   }
   for (const { call, problem, times, takesEffect } of run.failingCalls ?? [])
     machine.failCalls(call, problem, times, takesEffect);
@@ -254,7 +254,7 @@ function arrange({ clock, machine, cluster, workbench }: Setup, run: UpgradeRun)
   Object.assign(cluster, run.cluster);
 
   const applyEvent = (event: Event): void => {
-    assign(machine, event.machine ?? {});
+    setFields(machine, event.machine ?? {});
     machine.bootCount += event.restarts ?? 0;
     Object.assign(cluster, event.cluster);
     if (event.node) cluster.state = { ...cluster.state!, ...event.node };
@@ -277,7 +277,7 @@ function arrange({ clock, machine, cluster, workbench }: Setup, run: UpgradeRun)
  * Sets fields of a machine, and copies their lists: the machine appends to some of them, and several runs may
  * share one.
  */
-function assign(machine: FakeMachine, fields: Partial<FakeMachine>): FakeMachine {
+function setFields(machine: FakeMachine, fields: Partial<FakeMachine>): FakeMachine {
   const copiedFields = Object.entries(fields).map(([name, value]) => [
     name,
     Array.isArray(value) ? [...value] : value,
