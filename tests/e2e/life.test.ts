@@ -23,7 +23,7 @@ const expectedSteps = (edits: StackEdit[]): string[] =>
       : [
           name,
           ...expectedSteps(furtherEdits),
-          `${name}, taken back`,
+          `${name}, undone`,
           ...(undoError === undefined ? [] : [`${name}, after the refusal`]),
         ],
   );

@@ -75,7 +75,7 @@ class EditsRunner {
     await this.update(name, expected);
     for (const furtherEdit of furtherEdits) await this.applyAndUndo(furtherEdit);
     await this.configure(unedited);
-    const undoName = `${name}, taken back`;
+    const undoName = `${name}, undone`;
     if (undoError === undefined) return this.update(undoName, expected);
     await this.expectRefusal(undoName, undoError);
     await this.configure(edited);
@@ -147,36 +147,29 @@ class EditsRunner {
     const update = preview.result === "succeeded" ? await engine.up(options) : preview;
     const { reboots } = await countSince(countsBefore, machines);
     const succeeded = update.result === "succeeded";
-    const uncertainMachines = expected.mayBeUncertain
-      ? []
-      : Object.entries(predictions).filter(([, announcement]) =>
-          /^reboots: only if/.test(announcement),
-        );
-    const rebootedMachines = expected.noReboots
-      ? Object.entries(reboots).filter(([, count]) => count > 0)
-      : [];
-    const notInPlace = expected.inPlace && update.changes.create + update.changes.replace > 0;
+    const deviations = succeeded
+      ? [...wrongPredictions(predictions, reboots)]
+      : [...update.diagnostics];
+    for (const [name, announcement] of Object.entries(predictions))
+      if (!expected.mayBeUncertain && /^reboots: only if/.test(announcement))
+        deviations.push(`${name}: the preview did not know: ${announcement}`);
+    for (const [name, count] of Object.entries(reboots))
+      if (expected.noReboots && count > 0) deviations.push(`${name}: ${count} reboots for nothing`);
+    if (expected.inPlace && update.changes.create + update.changes.replace > 0)
+      deviations.push(`not in place: ${describeChanges(update.changes)}`);
     const sameInBoth = options.refresh || isDeepStrictEqual(preview.changes, update.changes);
+    if (succeeded && !sameInBoth)
+      deviations.push(
+        `previewed: ${describeChanges(preview.changes)}; done: ${describeChanges(update.changes)}`,
+      );
+    if (succeeded) deviations.push(...changesIn(await engine.preview()));
     this.add(begin, {
       edit,
       announcement: Object.entries(predictions)
         .map(([name, announcement]) => `${name}: ${announcement.slice("reboots: ".length, 80)}`)
         .join("\n"),
       reboots,
-      deviations: [
-        ...(succeeded ? wrongPredictions(predictions, reboots) : update.diagnostics),
-        ...uncertainMachines.map(
-          ([name, announcement]) => `${name}: the preview did not know: ${announcement}`,
-        ),
-        ...rebootedMachines.map(([name, count]) => `${name}: ${count} reboots for nothing`),
-        ...(notInPlace ? [`not in place: ${describeChanges(update.changes)}`] : []),
-        ...(succeeded && !sameInBoth
-          ? [
-              `previewed: ${describeChanges(preview.changes)}; done: ${describeChanges(update.changes)}`,
-            ]
-          : []),
-        ...(succeeded ? changesIn(await engine.preview()) : []),
-      ],
+      deviations,
     });
     if (!succeeded) throw new Error(`${edit}: the lab cannot go on`);
   }
