@@ -8,6 +8,7 @@ import {
   parseSpec,
   planCluster,
 } from "../../components/recipe";
+import { client } from "../../components/recipe/facts/data/since.json";
 import { knownMinors } from "../../components/recipe/facts/talos-release";
 import * as ts from "typescript";
 import {
@@ -141,6 +142,14 @@ test("README and docs/reference.md have the range of Talos minors that the table
   const [oldest, newest] = [knownMinors()[0], knownMinors().at(-1)];
   expect(read("README.md")).toContain(`| Talos | ${oldest} to ${newest};`);
   expect(read("docs/reference.md")).toContain(`of the minors ${oldest} to ${newest}.`);
+});
+
+test("docs/operations.md has the range of talosctl releases that the upgrade accepts", () => {
+  const count = ["no", "one", "two", "three", "four"];
+  const { ahead, behind } = client;
+  const text = read("docs/operations.md").replaceAll(/\s+/g, " ");
+  expect(text).toContain(`at most ${count[ahead]!} minors newer than the machine's running Talos`);
+  expect(text).toContain(`at most ${count[behind]!} minors older than the wanted Talos`);
 });
 
 test("README's quotes of a preview equal the program's text", () => {

@@ -70,8 +70,8 @@ export interface MachineDefaultsSpec {
   configuration?: ConfigurationOwner;
   /**
    * Talos release of these machines, if it differs from the stack's, e.g. in a pool that is upgraded first. Both
-   * releases must be older than Talos 1.13, or both 1.13 or newer, because pods get GPUs in a different way from 1.13
-   * on.
+   * releases must be older than Talos 1.13, or both 1.13 or 1.14, or both 1.15 or newer. From 1.13 on, and again from
+   * 1.15 on, pods get GPUs in a different way.
    * @default the stack's `talosVersion`
    * @example `v1.12.7`
    * @causes one reboot of each machine that runs another release
