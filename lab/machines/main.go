@@ -1,7 +1,8 @@
-// Command machines is the lab's emulated Talos machines: one Talos API endpoint for all of them, their boots and
-// upgrades, and the kubelets that run on them.
+// Command machines emulates the lab's Talos machines. It serves one Talos API endpoint for all of them, emulates their
+// boots and upgrades, and runs their kubelets.
 //
-// `machines --spec SPEC.json` prints one JSON line once everything is up, and stays until its standard input closes or a signal ends it.
+// `machines --spec SPEC.json` prints one JSON line when everything is up. It runs until its standard input closes or a
+// signal ends it.
 package main
 
 import (
@@ -30,7 +31,7 @@ import (
 )
 
 func main() {
-	// A real node's processes are this binary too.
+	// The processes of a real node also run this binary.
 	if handled, code := realnode.Main(os.Args); handled {
 		os.Exit(code)
 	}
@@ -39,7 +40,7 @@ func main() {
 	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer end()
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) //nolint:errcheck // whatever ends it, the parent has gone
+		_, _ = io.Copy(io.Discard, os.Stdin) //nolint:errcheck // an error also means that the parent has gone
 		end()
 	}()
 	if err := run(ctx, *path); err != nil && !errors.Is(err, context.Canceled) {
@@ -153,7 +154,7 @@ func kubelets(ctx context.Context, description *spec.Spec, machines []*machine.M
 	return cluster.Run(ctx, *description.Kubernetes, hosts, real)
 }
 
-// control is the lab's own view of the machines, on the loopback interface: GET /state and POST /machines/NAME/fault.
+// control serves the lab's view of the machines on the loopback interface: GET /state and POST /machines/NAME/fault.
 func control(machines []*machine.Machine) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) {

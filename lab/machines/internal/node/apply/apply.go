@@ -1,4 +1,5 @@
-// Package apply is Talos' NodeApplyController: what Talos wants on a node, and how it brings it there without touching what others set (talos v1.13.9
+// Package apply emulates Talos' NodeApplyController. The controller sets the labels, annotations and taints that Talos
+// wants on a node, and leaves what other clients set (talos v1.13.9
 // internal/app/machined/pkg/controllers/k8s/node_apply.go).
 package apply
 
@@ -24,29 +25,30 @@ import (
 	"talos-gpu/lab/machines/internal/node/identity"
 )
 
-// controller of one machine. One update brings all labels, annotations and taints, so one forbidden key rejects them all (talos#8193).
+// controller applies the wanted state of one machine's node. One update carries all labels, annotations and taints, so
+// one forbidden key rejects them all (talos#8193).
 type controller struct {
 	machine host.Machine
 	wake    chan struct{}
-	said    map[string]bool // what was reported, which a retry does not report again
-	owned   map[string]bool // what it put on the node, which Talos keeps in annotations: it changes and removes nothing else
+	said    map[string]bool // what was already reported; a retry does not report it again
+	owned   map[string]bool // what it set on the node: it changes nothing else. Talos keeps this in annotations
 }
 
-// A failed controller is started again after half a second, then after 1.5 times as long each time, up to a minute
+// A failed controller restarts after half a second. Each further delay is 1.5 times as long, up to a minute
 // (cosi-project/runtime pkg/controller/runtime/internal/rruntime/run.go; cenkalti/backoff v4, defaults).
 const (
 	firstRestart = 500 * time.Millisecond
 	lastRestart  = time.Minute
 )
 
-// requestLimit is the emulation's own bound of a round, in this computer's time.
+// requestLimit is the emulation's limit for one round, in real time instead of lab time.
 const requestLimit = 10 * time.Second
 
-// Keep keeps a machine's node as its configuration wants it, until ctx ends.
+// Keep applies what a machine's configuration wants on its node, until ctx ends.
 func Keep(ctx context.Context, authority *identity.Authority, machine host.Machine) error {
 	c := newController(machine)
 	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
-		client, err := authority.Talos(machine) // the node's name is of this boot, and its rights go by it
+		client, err := authority.Talos(machine) // a boot can change the node's name and so the client's rights
 		if err != nil {
 			return nil, nil, err
 		}
@@ -69,7 +71,7 @@ func newController(machine host.Machine) *controller {
 	}
 }
 
-// changed says that the machine or the node changed.
+// changed wakes the controller after a change of the machine or the node.
 func (c *controller) changed() {
 	select {
 	case c.wake <- struct{}{}:
@@ -77,7 +79,7 @@ func (c *controller) changed() {
 	}
 }
 
-// run goes on until ctx ends; client has the rights that Talos has there.
+// run applies the wanted state after every change, until ctx ends. client has the rights that Talos has on the machine.
 func (c *controller) run(ctx context.Context, client kubernetes.Interface) {
 	c.followNode(ctx, client)
 	for delay := firstRestart; ; {
@@ -113,7 +115,7 @@ func (c *controller) report(err error) {
 	fmt.Fprintf(os.Stderr, "node %s: applying labels, annotations and taints: %v\n", c.machine.Name(), err)
 }
 
-// followNode wakes the controller when the node changed.
+// followNode wakes the controller when the node changes.
 func (c *controller) followNode(ctx context.Context, client kubernetes.Interface) {
 	itself := informers.WithTweakListOptions(func(options *metav1.ListOptions) {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", c.machine.Name()).String()
@@ -157,8 +159,9 @@ func (c *controller) once(ctx context.Context, client kubernetes.Interface) erro
 	return err
 }
 
-// take brings the node to what Talos wants of it, and reports what it left alone because another client set another value: it takes over what is
-// absent or equal, changes only what Talos owns, and removes what it owns and no longer wants.
+// take changes the node to what Talos wants, and returns the keys that it left because another client set another
+// value. It takes over keys that are absent or equal. It changes only keys that Talos owns. It removes keys that Talos
+// owns but no longer wants.
 func take(node *corev1.Node, wants map[string]string, owned map[string]bool) (foreign []string) {
 	now := said(node)
 	for _, key := range slices.Sorted(maps.Keys(wants)) {
@@ -181,7 +184,7 @@ func take(node *corev1.Node, wants map[string]string, owned map[string]bool) (fo
 	return foreign
 }
 
-// said are a node's labels, annotations and taints, as host.Snapshot has what is wanted of them.
+// said returns a node's labels, annotations and taints, in the format of NodeWants in host.Snapshot.
 func said(node *corev1.Node) map[string]string {
 	now := map[string]string{}
 	for key, value := range node.Labels {

@@ -21,7 +21,7 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 )
 
-// labelled is a machine that wants one label.
+// labelled is a machine that wants one label on its node.
 type labelled struct {
 	host.Machine
 	events chan string
@@ -36,7 +36,7 @@ func (labelled) Snapshot() host.Snapshot {
 	return host.Snapshot{NodeWants: map[string]string{"label mine": "a"}}
 }
 
-// start runs the controller until the test ends, against an API that holds the node.
+// start runs the controller against an API that has the node, until the test ends.
 func start(t *testing.T, client kubernetes.Interface) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

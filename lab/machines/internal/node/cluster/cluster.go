@@ -1,5 +1,5 @@
-// Package cluster runs the kubelets of the machines and what else of the cluster the lab emulates: the GPU Operator's and
-// Node Feature Discovery's programs, and a default storage class with its provisioner.
+// Package cluster runs the kubelets of the machines and the other parts of the cluster that the lab emulates. These are
+// the programs of the GPU Operator and of Node Feature Discovery, and a default storage class with its provisioner.
 package cluster
 
 import (
@@ -22,7 +22,7 @@ import (
 	"talos-gpu/lab/machines/internal/spec"
 )
 
-// Run runs until ctx ends or a part fails. real are the machines whose node is a real one, by name.
+// Run runs the cluster's parts until ctx ends or a part fails. real has the machines whose node is a real one, by name.
 func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real map[string]spec.Node) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -35,7 +35,7 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	if err != nil {
 		return err
 	}
-	admin.WarningHandler = rest.NoWarnings{} // Pod Security's, about pods that must be privileged
+	admin.WarningHandler = rest.NoWarnings{} // Pod Security warns about pods that must be privileged
 	client, err := kubernetes.NewForConfig(admin)
 	if err != nil {
 		return err

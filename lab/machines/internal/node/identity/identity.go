@@ -1,4 +1,4 @@
-// Package identity signs the certificates with which nodes, Talos and administrators come to the API server.
+// Package identity signs the certificates that nodes, Talos and administrators present to the API server.
 package identity
 
 import (
@@ -17,14 +17,15 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 )
 
-// Authority is the cluster's certificate authority, which signs client certificates as the bootstrap of a real kubelet
-// would (docs: kubelet TLS bootstrapping). The Node authorizer and NodeRestriction then treat the lab's kubelets as real.
+// Authority is the cluster's certificate authority. It signs client certificates as the bootstrap of a real kubelet
+// would (docs: kubelet TLS bootstrapping). So the Node authorizer and NodeRestriction treat the lab's kubelets as real
+// ones.
 type Authority struct {
 	server string
 	ca     *x509.CertificateAuthority
 }
 
-// Load reads the authority's files.
+// Load reads the authority's certificate and key.
 func Load(server, certFile, keyFile string) (*Authority, error) {
 	pair, err := x509.NewCertificateAndKeyFromFiles(certFile, keyFile)
 	if err != nil {
@@ -37,7 +38,7 @@ func Load(server, certFile, keyFile string) (*Authority, error) {
 	return &Authority{server: server, ca: ca}, nil
 }
 
-// SelfSigned is the certificate of an unknown server on this computer.
+// SelfSigned makes a self-signed certificate for a server on 127.0.0.1.
 func SelfSigned() (tls.Certificate, error) {
 	own, err := x509.NewSelfSignedCertificateAuthority(x509.ECDSA(true), x509.IPAddresses([]net.IP{net.IPv4(127, 0, 0, 1)}), x509.NotAfter(time.Now().AddDate(1, 0, 0)))
 	if err != nil {
@@ -46,7 +47,7 @@ func SelfSigned() (tls.Certificate, error) {
 	return tls.X509KeyPair(own.CrtPEM, own.KeyPEM)
 }
 
-// client is a REST configuration with a fresh certificate for that user and group.
+// client returns a REST configuration with a new certificate for the user and group.
 func (a *Authority) client(user, group string) (*rest.Config, error) {
 	request, identity, err := x509.NewECDSACSRAndIdentity(x509.CommonName(user), x509.Organization(group))
 	if err != nil {
@@ -70,12 +71,13 @@ func (a *Authority) client(user, group string) (*rest.Config, error) {
 	}, nil
 }
 
-// Node is the identity of a machine's kubelet.
+// Node returns the REST configuration of a machine's kubelet.
 func (a *Authority) Node(name string) (*rest.Config, error) {
 	return a.client("system:node:"+name, "system:nodes")
 }
 
-// Talos is a client with the rights with which Talos changes a machine's node: the node's own, on control planes without NodeRestriction (talos v1.13.9
+// Talos returns a client with the rights with which Talos changes a machine's node. On a worker these are the node's
+// rights. On a control plane they are an administrator's, so NodeRestriction does not apply (talos v1.13.9
 // internal/app/machined/pkg/controllers/k8s/node_apply.go, getK8sClient).
 func (a *Authority) Talos(machine host.Machine) (kubernetes.Interface, error) {
 	if machine.Role() == "controlplane" {
@@ -84,7 +86,7 @@ func (a *Authority) Talos(machine host.Machine) (kubernetes.Interface, error) {
 	return Client(a.Node(machine.Name()))
 }
 
-// Client of a configuration, where that could be made.
+// Client makes a client from a configuration. It returns err if that is set.
 func Client(config *rest.Config, err error) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
@@ -92,11 +94,11 @@ func Client(config *rest.Config, err error) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// Admin is an administrator, whose certificate is valid for a year as one that a control plane's API makes (talos v1.13.0
-// pkg/machinery/constants, KubernetesAdminCertDefaultLifetime).
+// Admin returns the REST configuration of an administrator. The certificate is valid for a year, like one from a
+// control plane's API (talos v1.13.0 pkg/machinery/constants, KubernetesAdminCertDefaultLifetime).
 func (a *Authority) Admin() (*rest.Config, error) { return a.client("admin", "system:masters") }
 
-// AdminKubeconfig is the administrator's.
+// AdminKubeconfig returns the administrator's kubeconfig.
 func (a *Authority) AdminKubeconfig(cluster string) ([]byte, error) {
 	admin, err := a.Admin()
 	if err != nil {
@@ -105,7 +107,7 @@ func (a *Authority) AdminKubeconfig(cluster string) ([]byte, error) {
 	return Kubeconfig("admin@"+cluster, cluster, admin)
 }
 
-// Kubeconfig of a user who has a certificate or a token.
+// Kubeconfig returns the kubeconfig of a user with a certificate or a token.
 func Kubeconfig(user, cluster string, as *rest.Config) ([]byte, error) {
 	config := api.NewConfig()
 	config.CurrentContext = user

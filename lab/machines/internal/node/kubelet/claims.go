@@ -14,9 +14,11 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// prepareClaims gives a pod's containers the cards of its claims. The scheduler has allocated the claims before, and reserved them for the
-// pod (kubernetes pkg/kubelet/cm/dra/manager.go, PrepareResources). For a resource that stands for a class of devices (an extended resource)
-// the scheduler has made a claim itself.
+// prepareClaims gives a pod's containers the cards of the pod's claims. The scheduler has already allocated the claims
+// and reserved them for the pod (kubernetes pkg/kubelet/cm/dra/manager.go, PrepareResources).
+//
+// A container can also request an extended resource that stands for a class of devices. For it the scheduler itself has
+// made a claim.
 func (p *pod) prepareClaims(ctx context.Context) error {
 	give := func(container string, cards []string) {
 		p.allocations[container] = devices.Allocation{Devices: append(p.allocations[container].Devices, cards...), ByCDI: true}
@@ -24,7 +26,7 @@ func (p *pod) prepareClaims(ctx context.Context) error {
 	for _, said := range p.Spec.ResourceClaims {
 		name := said.ResourceClaimName
 		for _, made := range p.Pod.Status.ResourceClaimStatuses {
-			if made.Name == said.Name { // from a template
+			if made.Name == said.Name { // the claim was made from a template
 				name = made.ResourceClaimName
 			}
 		}
@@ -54,7 +56,7 @@ func (p *pod) prepareClaims(ctx context.Context) error {
 	return nil
 }
 
-// claimed returns the cards of a claim, by its requests.
+// claimed returns the UUIDs of a claim's cards, by request.
 func (p *pod) claimed(ctx context.Context, name string) (map[string][]string, error) {
 	claim, err := p.session.client.ResourceV1().ResourceClaims(p.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

@@ -21,14 +21,15 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// Restart delays (kubernetes v1.36 pkg/kubelet/kubelet.go: 10 s doubling to 5 minutes, forgotten after 10 good minutes).
+// Restart delays (kubernetes v1.36 pkg/kubelet/kubelet.go): 10 s, doubled up to 5 minutes, and reset after a run of 10
+// minutes.
 const (
 	firstBackOff = 10 * time.Second
 	lastBackOff  = 5 * time.Minute
 	goodRun      = 10 * time.Minute
 )
 
-// keep runs a container as often as the policy wants, and says whether it ended well.
+// keep runs a container as often as the restart policy wants, and returns whether its last run succeeded.
 func (p *pod) keep(ctx context.Context, container *corev1.Container, policy corev1.RestartPolicy) bool {
 	if policy == corev1.RestartPolicyNever && p.endedByReboot(ctx, container.Name) {
 		return false
@@ -58,7 +59,8 @@ func (p *pod) keep(ctx context.Context, container *corev1.Container, policy core
 	}
 }
 
-// endedByReboot: with restartPolicy Never, a container that a reboot ended stays ended, and the pod fails.
+// endedByReboot reports whether a reboot ended the container. With restartPolicy Never such a container stays
+// terminated, and the pod fails.
 func (p *pod) endedByReboot(ctx context.Context, name string) (ended bool) {
 	p.update(ctx, name, func(own *corev1.ContainerStatus) {
 		if ended = own.LastTerminationState.Terminated != nil; ended {
@@ -68,7 +70,7 @@ func (p *pod) endedByReboot(ctx context.Context, name string) (ended bool) {
 	return ended
 }
 
-// attempt pulls and starts a container and waits for its end.
+// attempt pulls the image, starts the container and waits for its exit.
 func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
 	rule, _ := programs.RuleOf(p.session.Rules, spec.Image)
 	if p.pull(ctx, spec.Image, rule) != nil {
@@ -114,10 +116,11 @@ func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
 	return code
 }
 
-// messageLines of a log are in a container's status, where its policy says so (kubernetes pkg/kubelet/container/runtime.go).
+// messageLines is the number of log lines that a container's status gets if its policy asks for them (kubernetes
+// pkg/kubelet/container/runtime.go).
 const messageLines = 80
 
-// pull takes the image's time, once per image and machine.
+// pull takes the time of the image's pull, once per image and machine.
 func (p *pod) pull(ctx context.Context, image string, rule programs.Rule) error {
 	if _, there := p.session.images.Load(image); there {
 		return nil
@@ -129,16 +132,16 @@ func (p *pod) pull(ctx context.Context, image string, rule programs.Rule) error 
 	return nil
 }
 
-// startErrorCode is that of a container that was created but not started: the runtime's hooks run in between. It counts as a run
-// (containerd internal/cri/server/container_start.go).
+// startErrorCode is the exit code of a container that was created but not started. The runtime's hooks run between
+// these steps. Such a failure counts as a run (containerd internal/cri/server/container_start.go).
 const startErrorCode = 128
 
-// create makes a container as kubelet and runtime do together.
+// create makes a container, as the kubelet and the runtime do together.
 func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.Rule) (*programs.Container, error) {
 	machine, allocation := p.session.machine, p.allocations[spec.Name]
 	env := map[string]string{}
-	// Later wins: the image's, the device plugin's, the pod's (kubernetes v1.36 pkg/kubelet/kubelet_pods.go,
-	// GenerateRunContainerOptions). So NVIDIA_VISIBLE_DEVICES in a pod beats the devices that were allocated.
+	// The order of precedence is the pod, the device plugin, the image (kubernetes v1.36 pkg/kubelet/kubelet_pods.go,
+	// GenerateRunContainerOptions). So NVIDIA_VISIBLE_DEVICES in a pod overrides the allocated devices.
 	for _, variable := range rule.Env {
 		env[variable.Name] = variable.Value
 	}
@@ -180,7 +183,8 @@ func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.
 	}, nil
 }
 
-// sharedMemory is the size of a container's /dev/shm: that of the volume there, or the 64 MiB that containerd gives.
+// sharedMemory returns the size of a container's /dev/shm: the size of the volume at that path, or containerd's default
+// of 64 MiB.
 func sharedMemory(pod *corev1.PodSpec, container *corev1.Container) int64 {
 	for _, mount := range container.VolumeMounts {
 		for _, volume := range pod.Volumes {
@@ -195,10 +199,11 @@ func sharedMemory(pod *corev1.PodSpec, container *corev1.Container) int64 {
 	return 64 << 20
 }
 
-// unmade are folders that Talos lacks and that containerd cannot make for a pod that mounts them: its root is read-only.
+// unmade matches folders that Talos lacks. containerd cannot make them for a pod that mounts them, because Talos' root
+// file system is read-only.
 var unmade = regexp.MustCompile(`^/(usr/local/nvidia|etc/containerd)(/|$)`)
 
-// readOnly is what containerd says of them (gpu-operator#2382).
+// readOnly returns containerd's error for a container that mounts a folder of unmade (gpu-operator#2382).
 func (p *pod) readOnly(container *corev1.Container) error {
 	for _, volume := range p.Spec.Volumes {
 		mounted := slices.ContainsFunc(container.VolumeMounts, func(mount corev1.VolumeMount) bool { return mount.Name == volume.Name })
@@ -209,8 +214,9 @@ func (p *pod) readOnly(container *corev1.Container) error {
 	return nil
 }
 
-// read returns a file of a container's ConfigMap, with the kubelet's own rights. The container may also have got it from an init
-// container. A folder stands for its only file.
+// read returns a file of a ConfigMap that the container mounts, with the kubelet's rights. An init container may also
+// have copied the file, so the mounts of init containers count. If path is a folder with one file, read returns this
+// file.
 func (p *pod) read(ctx context.Context, container *corev1.Container, path string) ([]byte, error) {
 	mounts := slices.Clone(container.VolumeMounts)
 	for _, other := range p.Spec.InitContainers {
@@ -239,10 +245,10 @@ func (p *pod) read(ctx context.Context, container *corev1.Container, path string
 // mounted is a ConfigMap as a volume shows it.
 type mounted struct {
 	*corev1.ConfigMap
-	at float64 // when it was read, in seconds of the lab's time
+	at float64 // when it was read, in seconds of lab time
 }
 
-// remount is how old the content of a volume may be: the kubelet syncs volumes once a minute (kubernetes
+// remount is the maximum age of a volume's content: the kubelet syncs volumes once a minute (kubernetes
 // pkg/kubelet/apis/config/v1beta1/defaults.go, SyncFrequency).
 const remount = time.Minute
 
@@ -264,8 +270,8 @@ func (p *pod) configMap(ctx context.Context, name string) (*corev1.ConfigMap, er
 	return object, nil
 }
 
-// postStart is how a container's hook fails on the nvidia runtime until Talos 1.12: the exec's own nvidia-container-cli dies in the glibc
-// loader (siderolabs/extensions#940). Other hooks pass.
+// postStart returns the error of a container's postStart hook. With the nvidia runtime up to Talos 1.12,
+// nvidia-container-cli of the exec dies in the glibc loader (siderolabs/extensions#940). Other hooks succeed.
 func (p *pod) postStart(spec *corev1.Container) error {
 	hooked := spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil && spec.Lifecycle.PostStart.Exec != nil
 	if !hooked || p.handler != toolkit.Handler || p.session.machine.Snapshot().Era != host.EraLegacy {
@@ -275,7 +281,7 @@ func (p *pod) postStart(spec *corev1.Container) error {
 		"exec failed: unable to start container process: nvidia-container-cli: initialization error: init 250 result=11: unknown")
 }
 
-// ended describes how a container ended.
+// ended returns the state of a container that has exited.
 func ended(code int, began metav1.Time, message string) *corev1.ContainerStateTerminated {
 	reason := "Completed"
 	if code != 0 {

@@ -1,9 +1,10 @@
-// Package kubelet stands in for the kubelet of a machine against a real API server: with its own client certificate, so that the
-// Node authorizer and NodeRestriction treat it like a real one. It registers the node, offers what device plugins
-// register, and takes what becomes of each container from a table of outcomes (package programs): no process runs.
+// Package kubelet emulates the kubelet of a machine against a real API server. It has a client certificate of the node,
+// so the Node authorizer and NodeRestriction treat it like a real kubelet. It registers the node and offers the
+// resources of device plugins. No container process runs: a table (package programs) says how each container ends.
 //
-// What really happens on a node, the real node shows (internal/realnode). Not here: volumes, environment from objects, images, cgroups;
-// probes (a container is ready when its program says so); hooks, except the one that fails on the nvidia runtime.
+// The real node (internal/realnode) covers what this package does not emulate: volumes, environment from objects,
+// images, cgroups, probes and hooks. Here a container is ready when its program says so. The only hook that this
+// package emulates is the one that fails with the nvidia runtime.
 package kubelet
 
 import (
@@ -30,26 +31,26 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// Config of a kubelet.
+// Config configures a kubelet.
 type Config struct {
-	Authority *identity.Authority // Authority signs the node's client certificate
-	Rules     []programs.Rule     // Rules say what images do; the first that fits counts
+	Authority *identity.Authority // signs the node's client certificate
+	Rules     []programs.Rule     // what images do; the first match applies
 }
 
-// kubelet of one machine.
+// kubelet is the kubelet of one machine.
 type kubelet struct {
 	Config
 	machine host.Machine
 	logs    *logs
-	images  sync.Map // that the machine has pulled
+	images  sync.Map // images that the machine has pulled
 }
 
-// Run follows the machine until ctx ends: a session per boot whose kubelet runs.
+// Run runs a session for every boot in which the machine's kubelet runs, until ctx ends.
 func Run(ctx context.Context, config Config, machine host.Machine) error {
 	k := &kubelet{Config: config, machine: machine, logs: newLogs()}
 	port := k.logs.serve(ctx)
 	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
-		// The node's name is of this boot, and its rights go by it.
+		// The node's name can change with a boot, and the client's rights depend on the name.
 		client, err := identity.Client(config.Authority.Node(machine.Name()))
 		if err != nil {
 			return nil, nil, err
@@ -62,7 +63,7 @@ func Run(ctx context.Context, config Config, machine host.Machine) error {
 // session is the kubelet of one boot.
 type session struct {
 	*kubelet
-	client   kubernetes.Interface // the node's own rights
+	client   kubernetes.Interface // with the node's rights
 	ctx      context.Context
 	cancel   context.CancelFunc
 	recorder record.EventRecorder
@@ -87,7 +88,7 @@ func startSession(ctx context.Context, k *kubelet, client kubernetes.Interface, 
 	return s
 }
 
-// run registers the node and then keeps everything going until the machine stops.
+// run registers the node, then runs its pods until the machine stops.
 func (s *session) run() {
 	if !s.until("registering the node", func() error { return s.node.Register(s.ctx) }) {
 		return
@@ -112,7 +113,7 @@ func (s *session) run() {
 	controller.Run(s.ctx.Done())
 }
 
-// until retries with a pause of 2 lab seconds; the API server may not be up yet.
+// until retries every 2 seconds of lab time, because the API server may not be up yet.
 func (s *session) until(doing string, try func() error) bool {
 	for last := ""; ; {
 		err := try()
@@ -129,8 +130,8 @@ func (s *session) until(doing string, try func() error) bool {
 	}
 }
 
-// shutdown ends the session as a machine that goes down does: it says that the node is not ready (kubernetes
-// pkg/kubelet/nodeshutdown), then containers end with the machine, and no report names them.
+// shutdown ends the session like a machine that shuts down. It reports the node as not ready (kubernetes
+// pkg/kubelet/nodeshutdown). Then the containers end with the machine, and nothing reports their end.
 func (s *session) shutdown() {
 	if s.ctx.Err() == nil {
 		s.node.Leave(s.ctx)
@@ -139,8 +140,9 @@ func (s *session) shutdown() {
 	s.work.Wait()
 }
 
-// later does something unless the session ends before. It is none of the work that shutdown waits for: a program that ends with the
-// machine takes its device plugin back while that wait is over already, and a WaitGroup takes no more then.
+// later calls do after a delay, unless the session ends first. It does not use the WaitGroup of shutdown. A program
+// that ends with the machine unregisters its device plugin, perhaps after shutdown's Wait has returned. A WaitGroup
+// must not grow then.
 func (s *session) later(after time.Duration, do func()) {
 	go func() {
 		if s.machine.Clock().Sleep(s.ctx, after) == nil {
@@ -182,7 +184,8 @@ func (s *session) podGone(object *corev1.Pod) {
 	}
 }
 
-// podAddresses counts the addresses that pods of emulated nodes have got. No process listens there; they are none of a real node's.
+// podAddresses counts the addresses that pods of emulated nodes have got. No process listens at them. Pods of real
+// nodes have other addresses.
 var podAddresses atomic.Uint32
 
 func (k *kubelet) logf(format string, args ...any) {

@@ -13,13 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// logs are what the containers of a machine wrote by NAMESPACE/POD/CONTAINER: in this run, and in the one before.
+// logs has the output of a machine's containers by NAMESPACE/POD/CONTAINER, of this run and of the previous one.
 type logs struct {
 	mutex sync.Mutex
 	runs  map[string][2]*log
 }
 
-// log is what one run of a container wrote.
+// log is the output of one run of a container.
 type log struct {
 	logs *logs
 	text strings.Builder
@@ -31,7 +31,7 @@ func (l *log) Write(data []byte) (int, error) {
 	return l.text.Write(data)
 }
 
-// last lines of what was written.
+// last returns the last count lines of the output.
 func (l *log) last(count int) string {
 	l.logs.mutex.Lock()
 	defer l.logs.mutex.Unlock()
@@ -41,7 +41,7 @@ func (l *log) last(count int) string {
 
 func newLogs() *logs { return &logs{runs: map[string][2]*log{}} }
 
-// begin is the log of a container that starts.
+// begin returns a new log for a container that starts, and keeps the log of the previous run.
 func (l *logs) begin(pod *corev1.Pod, container string) *log {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -56,8 +56,9 @@ func (l *logs) forget(pod *corev1.Pod) {
 	maps.DeleteFunc(l.runs, func(key string, _ [2]*log) bool { return strings.HasPrefix(key, pod.Namespace+"/"+pod.Name+"/") })
 }
 
-// serve is the one part of the kubelet's own API that is emulated: GET /containerLogs/NAMESPACE/POD/CONTAINER, with tailLines and
-// previous. It listens on 127.0.0.1; the API server, which asks for no certificate that it knows, reaches it by the package reach.
+// serve serves GET /containerLogs/NAMESPACE/POD/CONTAINER with tailLines and previous. The rest of the kubelet's API is
+// not emulated. The server listens on 127.0.0.1, and the API server reaches it through package reach. Its certificate
+// is unknown to the API server, which does not verify it.
 func (l *logs) serve(ctx context.Context) (port int32) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(response http.ResponseWriter, request *http.Request) {

@@ -15,19 +15,19 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// pod of the node, from its binding to its end (kubernetes pkg/kubelet/pod_workers.go).
+// pod is a pod of the node, from its binding to its end (kubernetes pkg/kubelet/pod_workers.go).
 type pod struct {
 	session *session
 	*corev1.Pod
 	handler     string
-	allocations map[string]devices.Allocation // allocations of the device plugins, by container
-	// deleted ends when the API server wants the pod gone; cancel ends a pod that is gone already.
+	allocations map[string]devices.Allocation // of the device plugins, by container
+	// deleted ends when the pod is deleted at the API server. cancel stops a pod that the API server no longer has.
 	deleted        context.Context
 	delete, cancel context.CancelFunc
 
 	mutex   sync.Mutex
-	current *corev1.Pod // as the API server has it now
-	// status is what the kubelet says of the pod; it reports its containers in the order of the specification.
+	current *corev1.Pod // the pod as the API server has it now
+	// status is the kubelet's status of the pod, with containers in the order of the specification.
 	status            corev1.PodStatus
 	sandbox, initDone bool
 	finished          bool // no container will run any more
@@ -58,9 +58,9 @@ func newPod(s *session, object *corev1.Pod) *pod {
 	return p
 }
 
-// begin takes over what an earlier boot reported. A container that ran then was ended by the machine: the kubelet finds
-// it exited, knows no more, and counts the next start as a restart (kubernetes pkg/kubelet/kubelet_pods.go,
-// convertToAPIContainerStatuses: reason ContainerStatusUnknown, exit code 137).
+// begin takes over the container statuses of an earlier boot. A container that ran at the reboot was ended by the
+// machine. The kubelet finds it exited without a result, and counts the next start as a restart (kubernetes
+// pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses: reason ContainerStatusUnknown, exit code 137).
 func begin(containers []corev1.Container, before []corev1.ContainerStatus, reason string) []corev1.ContainerStatus {
 	statuses := make([]corev1.ContainerStatus, len(containers))
 	for i, container := range containers {
@@ -89,7 +89,7 @@ func begin(containers []corev1.Container, before []corev1.ContainerStatus, reaso
 	return statuses
 }
 
-// updated takes the pod as the API server has it now.
+// updated stores the pod as the API server has it now.
 func (p *pod) updated(object *corev1.Pod) {
 	p.mutex.Lock()
 	p.current = object
@@ -99,7 +99,7 @@ func (p *pod) updated(object *corev1.Pod) {
 	}
 }
 
-// run runs the pod until it is gone, or the kubelet stops.
+// run runs the pod until it is gone or the kubelet stops.
 func (p *pod) run(ctx context.Context) {
 	p.updated(p.Pod)
 	if phase := p.Pod.Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
@@ -115,7 +115,7 @@ func (p *pod) run(ctx context.Context) {
 		none := int64(0)
 		err := p.session.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: &none,
-			Preconditions:      metav1.NewUIDPreconditions(string(p.UID)), // no successor of its name
+			Preconditions:      metav1.NewUIDPreconditions(string(p.UID)), // must not delete a new pod of the same name
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil {
 			return nil
@@ -165,7 +165,7 @@ func (p *pod) live(ctx context.Context) {
 	all.Wait()
 }
 
-// retry does something until it works, or ctx ends; an event reports each failure.
+// retry calls do until it succeeds or ctx ends. Each failure is reported by an event.
 func (p *pod) retry(ctx context.Context, reason, failed string, do func(context.Context) error) bool {
 	for wait := 2 * time.Second; ; wait = min(2*wait, time.Minute) {
 		err := do(ctx)
@@ -181,7 +181,7 @@ func (p *pod) retry(ctx context.Context, reason, failed string, do func(context.
 	}
 }
 
-// makeSandbox finds the pod's runtime handler and gives it an address.
+// makeSandbox finds the pod's runtime handler and gives the pod an address.
 func (p *pod) makeSandbox(ctx context.Context) error {
 	class := ""
 	if name := p.Spec.RuntimeClassName; name != nil {
@@ -205,7 +205,7 @@ func (p *pod) makeSandbox(ctx context.Context) error {
 	return nil
 }
 
-// initialize runs the init containers one after the other. One with restartPolicy Always goes on during the rest.
+// initialize runs the init containers one after the other. A sidecar (restartPolicy Always) continues to run.
 func (p *pod) initialize(ctx context.Context) bool {
 	for i := range p.Spec.InitContainers {
 		container := &p.Spec.InitContainers[i]
@@ -215,7 +215,7 @@ func (p *pod) initialize(ctx context.Context) bool {
 		}
 		policy := p.Spec.RestartPolicy
 		if policy == corev1.RestartPolicyAlways {
-			policy = corev1.RestartPolicyOnFailure // an init container that is done is done
+			policy = corev1.RestartPolicyOnFailure // an init container that has succeeded does not run again
 		}
 		if !p.keep(ctx, container, policy) {
 			return false
@@ -225,10 +225,11 @@ func (p *pod) initialize(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// finish states that no container runs any more, and how those ended that never ran.
+// finish reports that no container runs any more. It also sets the state of containers that did not terminate before
+// the pod was deleted.
 func (p *pod) finish(ctx context.Context) {
 	if p.session.ctx.Err() != nil {
-		return // the machine goes down: no kubelet is left to report
+		return // the machine shuts down, so no kubelet reports
 	}
 	deleted := p.deleted.Err() != nil
 	p.session.devices.Free(string(p.UID))
@@ -249,7 +250,7 @@ func (p *pod) finish(ctx context.Context) {
 	})
 }
 
-// event records an event on the pod, as component kubelet of this node.
+// event records an event about the pod, from component kubelet of this node.
 func (p *pod) event(kind, reason, format string, args ...any) {
 	if p.session.ctx.Err() == nil {
 		p.session.recorder.Eventf(p.Pod, kind, reason, format, args...)

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// change changes what the kubelet says of the pod, and tells it.
+// change changes the kubelet's status of the pod, and publishes it.
 func (p *pod) change(ctx context.Context, change func()) {
 	p.mutex.Lock()
 	change()
@@ -20,7 +20,7 @@ func (p *pod) change(ctx context.Context, change func()) {
 	p.publish(ctx)
 }
 
-// update changes a container's status, and tells it.
+// update changes a container's status, and publishes it.
 func (p *pod) update(ctx context.Context, name string, change func(*corev1.ContainerStatus)) {
 	p.change(ctx, func() {
 		for _, statuses := range [][]corev1.ContainerStatus{p.status.InitContainerStatuses, p.status.ContainerStatuses} {
@@ -37,8 +37,8 @@ func waiting(reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
-// told is the pod's status now, and the pod as the API server has it (kubernetes v1.36 pkg/kubelet/kubelet_pods.go, getPhase;
-// pkg/kubelet/status/generate.go).
+// told returns the pod as the API server has it, and its present status (kubernetes v1.36 pkg/kubelet/kubelet_pods.go,
+// getPhase; pkg/kubelet/status/generate.go).
 func (p *pod) told() (*corev1.Pod, corev1.PodStatus) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -66,7 +66,8 @@ func phaseOf(status corev1.PodStatus, initDone, finished bool) corev1.PodPhase {
 	return corev1.PodRunning
 }
 
-// conditions of the pod, in addition to those of others. Those that already have their value keep their time.
+// conditions returns the pod's conditions, with those of other clients. A condition with an unchanged value keeps its
+// time.
 func conditions(pod *corev1.Pod, status corev1.PodStatus, sandbox, initDone bool) []corev1.PodCondition {
 	var unready []string
 	for _, container := range status.ContainerStatuses {
@@ -110,10 +111,11 @@ func is(holds bool) corev1.ConditionStatus {
 	return corev1.ConditionFalse
 }
 
-// resync is how soon the kubelet's status manager tries again (kubernetes pkg/kubelet/status/status_manager.go, syncPeriod).
+// resync is the delay before the kubelet's status manager tries again (kubernetes pkg/kubelet/status/status_manager.go,
+// syncPeriod).
 const resync = 10 * time.Second
 
-// publish writes the pod's status. The UID keeps it off a successor of the same name.
+// publish writes the pod's status. The UID prevents a write to a new pod of the same name.
 func (p *pod) publish(ctx context.Context) {
 	p.publishing.Lock()
 	defer p.publishing.Unlock()
@@ -122,17 +124,17 @@ func (p *pod) publish(ctx context.Context) {
 		return
 	}
 	object := current.DeepCopy()
-	// The controller manager or the scheduler records which claims were made for the pod. By that record the Node authorizer lets the
-	// kubelet read them.
+	// The controller manager or the scheduler records the claims that were made for the pod. The Node authorizer lets
+	// the kubelet read these claims because of the record.
 	status.ResourceClaimStatuses, status.ExtendedResourceClaimStatus = current.Status.ResourceClaimStatuses, current.Status.ExtendedResourceClaimStatus
-	// The status is compared as JSON, in which times are whole seconds, as they are sent. The real kubelet also writes
-	// only a changed status (kubernetes pkg/kubelet/status/status_manager.go, needsUpdate).
+	// The statuses are compared as JSON, because JSON has times in whole seconds, as the API server gets them. The real
+	// kubelet also writes only a changed status (kubernetes pkg/kubelet/status/status_manager.go, needsUpdate).
 	encoded, err := json.Marshal(status)
 	if err == nil && string(encoded) == p.published {
 		return
 	}
 	object.ResourceVersion, object.Status = "", status
-	// A pod that is being stopped must still say how it ended.
+	// A pod that is being stopped must still report how it ended.
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	written, err := p.session.client.CoreV1().Pods(p.Namespace).UpdateStatus(writing, object, metav1.UpdateOptions{})

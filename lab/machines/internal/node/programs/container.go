@@ -1,5 +1,6 @@
-// Package programs is a table of outcomes: what a container of an image comes to on a node, and with which words. An emulated
-// node takes its containers' ends from here; in the containers of a real node the same programs replace those that no registry serves.
+// Package programs is a table of what the containers of an image do on a node: how they end, and what they log. An
+// emulated node takes the outcome of its containers from this table. In the containers of a real node, the same
+// programs replace images that are in no registry.
 package programs
 
 import (
@@ -20,46 +21,47 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
-// Exit codes of what a signal ended (128 + signal).
+// Exit codes of programs that a signal ended (128 + signal).
 const (
 	ExitKilled     = 137
 	ExitTerminated = 143
 )
 
-// Container is what a program knows of the container that it runs in.
+// Container is what a program knows about its container.
 type Container struct {
 	Pod     *corev1.Pod
 	Spec    *corev1.Container
 	Machine host.Machine
 	Argv    []string
-	// Env is the image's, the device plugin's and the pod's, where that says a value.
+	// Env is the environment from the image, the device plugin and the pod. Variables of the pod without a literal
+	// value are absent.
 	Env map[string]string
-	// GPUs in the container; Libraries says that it also has NVIDIA's libraries and nvidia-smi.
+	// GPUs are the container's cards. Libraries says whether the container has NVIDIA's libraries and nvidia-smi.
 	GPUs         []gpu.Card
 	Libraries    bool
 	SharedMemory int64 // the size of the container's /dev/shm, in bytes
 	Output       io.Writer
 	Message      string                            // what the program writes to /dev/termination-log
-	Root         string                            // the folder below which the machine's /run/nvidia is
-	Read         func(path string) ([]byte, error) // Read reads a file of the container
-	// Devices is the kubelet's device manager; nil on a real node, whose device plugin is real.
+	Root         string                            // the folder that has the machine's /run/nvidia
+	Read         func(path string) ([]byte, error) // reads a file of the container
+	// Devices is the kubelet's device manager. It is nil on a real node, which has a real device plugin.
 	Devices *devices.Manager
-	Client  kubernetes.Interface // Client has the rights of the node's kubelet; nil on a real node
-	Ready   func()               // Ready tells the emulated kubelet that the container's probes succeed from now on
-	// Listen opens a port of the container where its network is a real one; else nil.
+	Client  kubernetes.Interface // has the rights of the node's kubelet; nil on a real node
+	Ready   func()               // tells the emulated kubelet that probes now succeed
+	// Listen opens a port of the container if the container has a real network. Otherwise it is nil.
 	Listen func(port int) (net.Listener, error)
 }
 
 // Logf writes a line to the container's log.
 func (c *Container) Logf(format string, args ...any) { fmt.Fprintf(c.Output, format+"\n", args...) }
 
-// Fails logs why, and is the exit code.
+// Fails logs the reason, and returns exit code 1.
 func (c *Container) Fails(format string, args ...any) int {
 	c.Logf(format, args...)
 	return 1
 }
 
-// Rests is ready until ctx ends.
+// Rests makes the container ready, and waits until ctx ends.
 func (c *Container) Rests(ctx context.Context) int {
 	if c.Ready != nil {
 		c.Ready()
@@ -68,7 +70,7 @@ func (c *Container) Rests(ctx context.Context) int {
 	return ExitTerminated
 }
 
-// Serves is a server that is up until ctx ends. It answers where the container's network is a real one.
+// Serves runs a server until ctx ends. If the container has a real network, the server answers requests.
 func (c *Container) Serves(ctx context.Context, port int, handler http.Handler) int {
 	if c.Listen == nil {
 		return c.Rests(ctx)
@@ -85,10 +87,10 @@ func (c *Container) Serves(ctx context.Context, port int, handler http.Handler) 
 	return ExitTerminated
 }
 
-// Well answers every question of a probe.
+// Well answers every probe with OK.
 var Well = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "OK") })
 
-// MountsHost says which folder of the machine the container has at a path; "" for none.
+// MountsHost returns the host folder that the container mounts at a path, or "".
 func (c *Container) MountsHost(inside string) string {
 	for _, mount := range c.Spec.VolumeMounts {
 		for _, volume := range c.Pod.Spec.Volumes {
@@ -100,7 +102,7 @@ func (c *Container) MountsHost(inside string) string {
 	return ""
 }
 
-// Argument is the value of an option, as --name=value or --name value; "" without it.
+// Argument returns the value of an option (--name=value or --name value), or "".
 func (c *Container) Argument(name string) string {
 	for i, argument := range c.Argv {
 		if value, joined := strings.CutPrefix(argument, name+"="); joined {
@@ -113,18 +115,20 @@ func (c *Container) Argument(name string) string {
 	return ""
 }
 
-// SeesNVML says whether NVIDIA's device plugin and its like find NVML: the runtime brought the libraries, or a driver root is mounted that has
-// them where they look (k8s-device-plugin internal/lookup: the standard library folders under /driver-root).
+// SeesNVML reports whether programs such as NVIDIA's device plugin find NVML. Either the runtime injected the
+// libraries, or the container mounts a driver root that has them (k8s-device-plugin internal/lookup: the standard
+// library folders under /driver-root).
 func (c *Container) SeesNVML() bool {
 	return c.Libraries || c.mountsDriver(driverRoot, "/", "/usr/local")
 }
 
-// mountsDriver says whether one of these folders of the machine is at a path, and the driver in it.
+// mountsDriver reports whether the container mounts one of these host folders at a path, and the driver is in the
+// folder.
 func (c *Container) mountsDriver(at string, folders ...string) bool {
 	s := c.Machine.Snapshot()
 	fits := s.Era != host.EraLegacy && s.DriverVersion != "" && s.LibraryVersion == s.DriverVersion
 	return fits && slices.Contains(folders, c.MountsHost(at))
 }
 
-// driverRoot is where the device plugin looks for the driver that its CDI specification names (--driver-root-ctr-path).
+// driverRoot is where the device plugin finds the driver for its CDI specification (--driver-root-ctr-path).
 const driverRoot = "/driver-root"

@@ -17,8 +17,8 @@ import (
 // DRADriver is the name of NVIDIA's driver for dynamic resource allocation, and the domain of its attributes.
 const DRADriver = "gpu.nvidia.com"
 
-// draPrestart is hack/kubelet-plugin-prestart.sh: it waits until the driver root has nvidia-smi as a file, and the library. On Talos that is
-// /usr/local, from 1.13 on.
+// draPrestart is hack/kubelet-plugin-prestart.sh. It waits until the driver root has the library and nvidia-smi as a
+// file. On Talos this root is /usr/local, since 1.13.
 func draPrestart(ctx context.Context, c *Container) int {
 	for root := c.Env["NVIDIA_DRIVER_ROOT"]; root != "/usr/local" || !c.mountsDriver("/driver-root-parent", "/usr"); {
 		c.Logf("/driver-root (%s on host): nvidia-smi: not found, libnvidia-ml.so.1: not found", root)
@@ -30,8 +30,9 @@ func draPrestart(ctx context.Context, c *Container) int {
 	return 0
 }
 
-// draDriver is cmd/gpu-kubelet-plugin: it publishes the cards of its node until it stops. The kubelet, not the driver, takes its slice away, half a
-// minute later (kubernetes pkg/kubelet/cm/dra/manager.go, defaultWipingDelay); here both are one, and it goes at once.
+// draDriver is cmd/gpu-kubelet-plugin. It publishes the cards of its node until it stops. The kubelet deletes the
+// ResourceSlice half a minute after that (kubernetes pkg/kubelet/cm/dra/manager.go, defaultWipingDelay). Here the
+// driver deletes it at once.
 func draDriver(ctx context.Context, c *Container) int {
 	if !c.mountsDriver(driverRoot, "/usr/local") {
 		return c.Fails("Error: error creating driver: failed to create device library: failed to locate driver libraries: error locating \"libnvidia-ml.so.1\"")
@@ -46,7 +47,7 @@ func draDriver(ctx context.Context, c *Container) int {
 		slice.Spec.Devices = append(slice.Spec.Devices, draDevice(card, c.Machine.Snapshot().DriverVersion))
 	}
 	slices := c.Client.ResourceV1().ResourceSlices()
-	_ = slices.Delete(ctx, slice.Name, metav1.DeleteOptions{}) // of the boot before
+	_ = slices.Delete(ctx, slice.Name, metav1.DeleteOptions{}) // the slice of the previous boot
 	if _, err := slices.Create(ctx, slice, metav1.CreateOptions{}); err != nil {
 		return c.Fails("error publishing resources: %v", err)
 	}
@@ -58,12 +59,13 @@ func draDriver(ctx context.Context, c *Container) int {
 	return code
 }
 
-// draDevice is a whole card as the driver publishes it (dra-driver-nvidia-gpu v0.5.0 cmd/gpu-kubelet-plugin/deviceinfo.go, partitions.go), but for
-// its PCIe root and NUMA node. lab/tests/real-node/claims.test.ts compares the two.
+// draDevice returns a whole card as the driver publishes it (dra-driver-nvidia-gpu v0.5.0
+// cmd/gpu-kubelet-plugin/deviceinfo.go, partitions.go), without its PCIe root and NUMA node.
+// lab/tests/real-node/claims.test.ts compares the two.
 func draDevice(card gpu.Card, driver string) resourcev1.Device {
 	text := func(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{StringValue: &s} }
 	version := func(s string) resourcev1.DeviceAttribute {
-		var parts [3]int // a semantic version has three, without leading zeros
+		var parts [3]int // a semantic version has three parts without leading zeros
 		for i, part := range strings.SplitN(s, ".", 3) {
 			parts[i], _ = strconv.Atoi(part)
 		}
@@ -84,7 +86,8 @@ func draDevice(card gpu.Card, driver string) resourcev1.Device {
 	}
 }
 
-// architectureOf is go-nvlib's word (v0.10.0 pkg/nvlib/device/device.go, GetArchitectureAsString).
+// architectureOf returns go-nvlib's name of an architecture (v0.10.0 pkg/nvlib/device/device.go,
+// GetArchitectureAsString).
 func architectureOf(capability string) string {
 	names := map[string]string{"5": "Maxwell", "6": "Pascal", "7": "Volta", "7.5": "Turing", "8": "Ampere", "8.9": "Ada Lovelace", "9": "Hopper", "10": "Blackwell", "12": "Blackwell"}
 	if name, exact := names[capability]; exact {

@@ -18,10 +18,10 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
-// wholeCard is the resource of a whole card, and of a MIG device with the strategy single.
+// wholeCard is the resource of a whole card. With the strategy single it is also the resource of a MIG device.
 const wholeCard = "nvidia.com/gpu"
 
-// Offer is what the plugin's configuration says of a node's cards (k8s-device-plugin api/config/v1), as far as stacks say it.
+// Offer is the plugin's configuration (k8s-device-plugin api/config/v1). It has only the fields that stacks set.
 type Offer struct {
 	Version string `json:"version"`
 	Flags   struct {
@@ -40,13 +40,13 @@ type Offer struct {
 			} `json:"resources"`
 		} `json:"timeSlicing"`
 	} `json:"sharing"`
-	// Replicas of each card, 1 where it is not shared.
+	// Replicas is the number of replicas of each card: 1 if it is not shared.
 	Replicas int  `json:"-"`
-	byCDI    bool // byCDI says that containers get their devices only by CDI
+	byCDI    bool // whether containers get their devices only by CDI
 }
 
-// OfferOf reads the configuration of a container of the device plugin's image. Environment beats the file, as flags do
-// (cmd/nvidia-device-plugin/main.go).
+// OfferOf reads the configuration of a container of the device plugin's image. Environment variables override the file,
+// because they set flags (cmd/nvidia-device-plugin/main.go).
 func OfferOf(c *Container) (Offer, error) {
 	offer := Offer{Version: "v1", Replicas: 1}
 	text, err := configuration(c)
@@ -78,8 +78,9 @@ func OfferOf(c *Container) (Offer, error) {
 	return offer, err
 }
 
-// configuration is the file of --config-file or CONFIG_FILE. On an emulated node nothing copies it from the folder where the config
-// manager, a container next to it, has the ConfigMap (cmd/config-manager); the node label that may name another entry is not followed.
+// configuration returns the file of --config-file or CONFIG_FILE. In reality the config manager, another container of
+// the pod, copies this file from the folder that mounts the ConfigMap (cmd/config-manager). On an emulated node nothing
+// copies it, so the file is read from that folder. The node label that may name another entry is ignored.
 func configuration(c *Container) ([]byte, error) {
 	file := c.Argument("--config-file")
 	if file == "" {
@@ -102,7 +103,7 @@ func configuration(c *Container) ([]byte, error) {
 	return c.Read(filepath.Join(folder, entry))
 }
 
-// configManager is done at once where it is an init container.
+// configManager exits at once if it is an init container.
 func configManager(ctx context.Context, c *Container) int {
 	if c.Env["ONESHOT"] == "true" {
 		return 0
@@ -110,8 +111,9 @@ func configManager(ctx context.Context, c *Container) int {
 	return c.Rests(ctx)
 }
 
-// devicePlugin is cmd/nvidia-device-plugin: options, NVML, then the resources at the kubelet until it stops. Without libraries it ends, unless
-// FAIL_ON_INIT_ERROR is false (k8s-device-plugin#478, #1220, #1371). The CDI specification that it writes, the real node tries.
+// devicePlugin is cmd/nvidia-device-plugin. It reads its options, opens NVML, and registers its resources with the
+// kubelet until it stops. Without libraries it fails, unless FAIL_ON_INIT_ERROR is false (k8s-device-plugin#478, #1220,
+// #1371). The real node tests the CDI specification that the plugin writes.
 func devicePlugin(ctx context.Context, c *Container) int {
 	offer, err := OfferOf(c)
 	if err != nil {
@@ -139,7 +141,8 @@ func devicePlugin(ctx context.Context, c *Container) int {
 	return c.Rests(ctx)
 }
 
-// devices of every resource, by UUID; of a shared one UUID::0, UUID::1, … (k8s-device-plugin v0.17 to v0.20, internal/rm/device_map.go).
+// devices returns the devices of every resource, by UUID. The devices of a shared card are UUID::0, UUID::1, …
+// (k8s-device-plugin v0.17 to v0.20, internal/rm/device_map.go).
 func (o Offer) devices(cards []gpu.Card) map[string][]string {
 	all := map[string][]string{}
 	for _, card := range cards {
@@ -170,7 +173,7 @@ func (o Offer) devices(cards []gpu.Card) map[string][]string {
 	return all
 }
 
-// allocate names the devices of a container, each once (internal/plugin/server.go).
+// allocate returns the devices of a container, without duplicates (internal/plugin/server.go).
 func (o Offer) allocate(resource string, chosen []string) (devices.Allocation, error) {
 	if o.Replicas > 1 && o.Sharing.TimeSlicing.FailRequestsGreaterThanOne && len(chosen) > 1 {
 		return devices.Allocation{}, fmt.Errorf("invalid allocation request for %q: invalid request: maximum request size for shared resources is 1; found %d", resource, len(chosen))

@@ -18,7 +18,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
-// machine whose state the test says; its clock does not wait.
+// machine has the state that the test sets. Its clock does not wait.
 type machine struct {
 	host.Machine
 	state host.Snapshot
@@ -90,7 +90,7 @@ func TestMarkersAreKept(t *testing.T) {
 	}
 }
 
-// inSlices are H100 cards, each split into what is named; nil is a card that is not split.
+// inSlices returns H100 cards with the named MIG profiles. A card with nil has no MIG devices.
 func inSlices(profiles ...[]string) []gpu.Card {
 	cards := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: len(profiles), ComputeCapability: "9.0"}}})
 	for i, names := range profiles {
@@ -101,7 +101,7 @@ func inSlices(profiles ...[]string) []gpu.Card {
 	return cards
 }
 
-// offerOf a configuration file and environment.
+// offerOf reads an Offer from a configuration file and environment variables.
 func offerOf(text string, env map[string]string) (Offer, error) {
 	if env == nil {
 		env = map[string]string{}

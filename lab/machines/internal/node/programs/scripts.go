@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// scripts are the stack's and the GPU Operator's, by something that only they have, and what they come to.
+// scripts are scripts of the stack and of the GPU Operator. Each has a text that only this script contains, and its
+// outcome.
 var scripts = []struct {
 	has     string
 	outcome func(context.Context, *Container, Rule) int
@@ -34,7 +35,7 @@ var scripts = []struct {
 // Validations is the folder of the GPU Operator's marker files.
 const Validations = "/run/nvidia/validations"
 
-// after comes to an end a while later.
+// after returns an exit code after a delay.
 func (c *Container) after(ctx context.Context, wait time.Duration, code int) int {
 	if c.Machine.Clock().Sleep(ctx, wait) != nil {
 		return ExitTerminated
@@ -42,10 +43,10 @@ func (c *Container) after(ctx context.Context, wait time.Duration, code int) int
 	return code
 }
 
-// Marker is a marker file's path.
+// Marker returns the path of a marker file.
 func (c *Container) Marker(name string) string { return filepath.Join(c.Root, Validations, name) }
 
-// WriteMarker never shows a file that is written in half.
+// WriteMarker writes a marker file atomically, so that no reader sees half of it.
 func (c *Container) WriteMarker(name string, content []byte) error {
 	file := c.Marker(name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -68,7 +69,7 @@ func (c *Container) waitFor(ctx context.Context, marker string) bool {
 	}
 }
 
-// keepMarkers writes the marker files while the driver is loaded, again when one is deleted.
+// keepMarkers writes the marker files while the driver is loaded. It writes a deleted file again.
 func keepMarkers(ctx context.Context, c *Container, _ Rule) int {
 	for {
 		if !slices.Contains(c.Machine.Snapshot().Modules, "nvidia") {
@@ -91,7 +92,7 @@ func keepMarkers(ctx context.Context, c *Container, _ Rule) int {
 	}
 }
 
-// limitPower sets whatever limit is asked for; which a card takes, the stand-in of nvidia-smi on a real node says.
+// limitPower accepts every limit. On a real node, the substitute of nvidia-smi decides which limits a card accepts.
 func limitPower(ctx context.Context, c *Container, _ Rule) int {
 	if !c.Libraries || len(c.GPUs) == 0 {
 		return c.Fails("power limit: nvidia-smi cannot switch persistence mode on: is the driver loaded?")
@@ -102,7 +103,7 @@ func limitPower(ctx context.Context, c *Container, _ Rule) int {
 	return c.Rests(ctx)
 }
 
-// isSlice is the smoke test's look at the slice that it has got.
+// isSlice is the part of the smoke test that checks the container's MIG profile.
 func isSlice(_ context.Context, c *Container, _ Rule) int {
 	for _, card := range c.GPUs {
 		for _, slice := range card.Slices {
@@ -114,7 +115,7 @@ func isSlice(_ context.Context, c *Container, _ Rule) int {
 	return c.Fails("the device is no MIG %s", c.Env["PROFILE"])
 }
 
-// looksOn is the smoke test's container that asks for no card, and says which it sees.
+// looksOn is the smoke test's container that requests no card. It reports the cards that it sees.
 func looksOn(_ context.Context, c *Container, _ Rule) int {
 	if len(c.GPUs) == 0 {
 		return 0
@@ -128,9 +129,9 @@ func looksOn(_ context.Context, c *Container, _ Rule) int {
 	return code
 }
 
-// entrypoint waits for driver-ready, takes its content into the environment, and becomes the image's program (gpu-operator
-// assets/state-device-plugin/0400_configmap.yaml). That of the MIG manager has it stop the host's own services where the driver is the
-// host's (assets/state-mig-manager/0420_configmap.yaml), unless the stack has changed that.
+// entrypoint waits for driver-ready, adds its content to the environment, and starts the image's program (gpu-operator
+// assets/state-device-plugin/0400_configmap.yaml). The MIG manager's entrypoint makes it stop the host's services if
+// the driver is the host's (assets/state-mig-manager/0420_configmap.yaml). A stack can prevent that.
 func entrypoint(ctx context.Context, c *Container, r Rule) int {
 	if !c.waitFor(ctx, "driver-ready") {
 		return ExitTerminated
@@ -151,7 +152,7 @@ func entrypoint(ctx context.Context, c *Container, r Rule) int {
 	return r.Programs[r.Entrypoint[0]](ctx, c)
 }
 
-// validated is the validator once it has validated: on its way out it takes the markers along.
+// validated is the validator after its validations. It removes the marker files when it stops.
 func validated(ctx context.Context, c *Container, _ Rule) int {
 	code := c.Rests(ctx)
 	markers, _ := filepath.Glob(c.Marker("*-ready"))

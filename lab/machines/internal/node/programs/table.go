@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Program behaves as a program of an image does: it runs until it is done or ctx ends, and gives the exit code.
+// Program emulates a program of an image. It runs until it is done or ctx ends, and returns the exit code.
 type Program func(ctx context.Context, c *Container) int
 
-// Programs of an image by name.
+// Programs has the programs of an image by name.
 type Programs = map[string]Program
 
-// Rule says what containers of an image come to (images.yaml).
+// Rule says what the containers of an image do (images.yaml).
 type Rule struct {
 	Image      *regexp.Regexp
 	Env        []corev1.EnvVar
@@ -35,7 +35,7 @@ type Rule struct {
 //go:embed images.yaml
 var images []byte
 
-// own are the programs that need no more than their node.
+// own has the programs that need nothing but their node.
 var own = Programs{
 	"curl": curl, "nvidia-device-plugin": devicePlugin, "config-manager": configManager, "kubelet-plugin-prestart.sh": draPrestart, "gpu-kubelet-plugin": draDriver,
 	"vectorAdd": vectorAdd, "ollama": ollama, "vllm": vllm, "python3": fabric, "litellm": server(4000, 10*time.Second, ""),
@@ -44,7 +44,7 @@ var own = Programs{
 	"comfyui":       server(8188, 15*time.Second, "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"),
 }
 
-// Rules of all images; others are the programs that need the cluster, too.
+// Rules returns the rules of all images. others has programs that also need the cluster.
 func Rules(others ...Programs) (rules []Rule) {
 	if err := yaml.UnmarshalStrict(images, &rules); err != nil {
 		panic(err)
@@ -62,7 +62,8 @@ func Rules(others ...Programs) (rules []Rule) {
 	return rules
 }
 
-// RuleOf an image; one by which everything just runs where there is none.
+// RuleOf returns the rule of an image. For an unknown image it returns a rule without
+// programs.
 func RuleOf(rules []Rule, image string) (rule Rule, known bool) {
 	at := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Image.MatchString(image) })
 	if at < 0 {
@@ -71,8 +72,8 @@ func RuleOf(rules []Rule, image string) (rule Rule, known bool) {
 	return rules[at], true
 }
 
-// CommandOf is what the container runs: command and args over the image's entrypoint (Kubernetes' rule: a command replaces
-// the image's entrypoint and default arguments; args alone go to the entrypoint).
+// CommandOf returns what the container runs. A command replaces the image's entrypoint and default arguments, and args
+// alone are appended to the entrypoint (Kubernetes' rule).
 func (r Rule) CommandOf(container *corev1.Container) []string {
 	switch {
 	case len(container.Command) > 0:
@@ -83,7 +84,7 @@ func (r Rule) CommandOf(container *corev1.Container) []string {
 	return append(append([]string{}, r.Entrypoint...), container.Args...)
 }
 
-// Run runs the container's argv: a program of its image, or a script, whose emulated commands run one after the other.
+// Run runs the container's argv: a program of the image, or a script, whose emulated commands run one after the other.
 // An unknown program counts as a server that is up.
 func (r Rule) Run(ctx context.Context, c *Container) int {
 	if len(c.Argv) == 0 {
@@ -105,7 +106,7 @@ func (r Rule) Run(ctx context.Context, c *Container) int {
 	return r.script(ctx, c, strings.TrimPrefix(text, "-c\n"))
 }
 
-// find a program of the image, or of any image; nil where it is none that is emulated.
+// find returns the program of the image or of every image. It returns nil for a program that is not emulated.
 func (r Rule) find(argv []string) Program {
 	if len(argv) == 0 {
 		return nil
@@ -116,10 +117,11 @@ func (r Rule) find(argv []string) Program {
 	return everywhere[path.Base(argv[0])]
 }
 
-// separators of a script's commands.
+// separators separate the commands of a script.
 var separators = regexp.MustCompile(`;|&&|\|\||\n`)
 
-// script runs the emulated commands of a script without loops, until one fails; any other command counts as one that did its work.
+// script runs the emulated commands of a script without loops, until one fails. Every other command counts as
+// successful.
 func (r Rule) script(ctx context.Context, c *Container, text string) (code int) {
 	for _, command := range separators.Split(text, -1) {
 		running := *c
@@ -133,7 +135,7 @@ func (r Rule) script(ctx context.Context, c *Container, text string) (code int) 
 	return 0
 }
 
-// everywhere are programs of any image. A loop goes on until the container is stopped.
+// everywhere has programs that every image has. A loop runs until the container is stopped.
 var everywhere = Programs{
 	"nvidia-smi": nvidiaSMI, "sleep": sleep, "while": goesOn, "until": goesOn, "tail": goesOn, "false": exits(1), "true": exits(0),
 	"exit": func(_ context.Context, c *Container) int {
@@ -152,7 +154,7 @@ func sleep(ctx context.Context, c *Container) int {
 	}
 	seconds, err := strconv.Atoi(strings.Join(c.Argv[1:], ""))
 	if err != nil {
-		return c.Rests(ctx) // infinity
+		return c.Rests(ctx) // sleep infinity
 	}
 	if c.Machine.Clock().Sleep(ctx, time.Duration(seconds)*time.Second) != nil {
 		return ExitTerminated
@@ -160,7 +162,7 @@ func sleep(ctx context.Context, c *Container) int {
 	return 0
 }
 
-// nvidiaSMI lists the container's cards, and changes nothing.
+// nvidiaSMI lists the container's cards. It ignores all options.
 func nvidiaSMI(_ context.Context, c *Container) int {
 	switch {
 	case !c.Libraries:

@@ -15,12 +15,13 @@ import (
 	"time"
 )
 
-// cudaFloor is the oldest driver that runs any minor version of a CUDA major (docs.nvidia.com/deploy/cuda-compatibility).
+// cudaFloor is the oldest driver that runs every minor version of a CUDA major
+// (docs.nvidia.com/deploy/cuda-compatibility).
 var cudaFloor = map[string]string{"11": "450.80.02", "12": "525.60.13", "13": "580.65.06"}
 
 var cudaTag = regexp.MustCompile(`:.*cuda-?(\d+)\.`)
 
-// vectorAdd is the CUDA sample: it allocates, adds, and compares.
+// vectorAdd is the CUDA sample, which allocates, adds and compares.
 func vectorAdd(ctx context.Context, c *Container) int {
 	if c.Machine.Clock().Sleep(ctx, 3*time.Second) != nil {
 		return ExitTerminated
@@ -33,11 +34,11 @@ func vectorAdd(ctx context.Context, c *Container) int {
 	return 0
 }
 
-// cannotCompute is the CUDA runtime's word; "" where the sample computes.
+// cannotCompute returns the error of the CUDA runtime, or "" if the sample can compute.
 func cannotCompute(c *Container) string {
 	s, tag := c.Machine.Snapshot(), cudaTag.FindStringSubmatch(c.Spec.Image)
 	switch {
-	case !c.Libraries: // libcuda.so.1 is not there
+	case !c.Libraries: // libcuda.so.1 is missing
 		return "CUDA driver version is insufficient for CUDA runtime version"
 	case len(c.GPUs) == 0:
 		return "no CUDA-capable device is detected"
@@ -49,7 +50,7 @@ func cannotCompute(c *Container) string {
 	return ""
 }
 
-// server listens on its port a while after its start, where it has the card that it needs; without one it says why not.
+// server listens on its port after a start time. If it needs a card and has none, it fails with the text of needsCard.
 func server(port int, start time.Duration, needsCard string) Program {
 	return func(ctx context.Context, c *Container) int {
 		if c.Machine.Clock().Sleep(ctx, start) != nil {
@@ -62,12 +63,12 @@ func server(port int, start time.Duration, needsCard string) Program {
 	}
 }
 
-// download is how long a model takes: 2 GB at 1 Gbit/s.
+// download is the time to download a model: 2 GB at 1 Gbit/s.
 const download = 16 * time.Second
 
-// ollama serves the API as far as models are pulled by it. It needs no card, and serves without one all the same.
+// ollama serves the part of the API that pulls models. It also serves without a card.
 func ollama(ctx context.Context, c *Container) int {
-	if len(c.Argv) > 1 && c.Argv[1] != "serve" { // ps, show, pull: in hooks
+	if len(c.Argv) > 1 && c.Argv[1] != "serve" { // ps, show or pull, in hooks
 		return 0
 	}
 	if c.Machine.Clock().Sleep(ctx, 4*time.Second) != nil {
@@ -95,7 +96,7 @@ func ollama(ctx context.Context, c *Container) int {
 	return c.Serves(ctx, 11434, mux)
 }
 
-// curl asks once, as the Jobs do that pull models, in the containers of a real node.
+// curl sends one request in the containers of a real node, as the Jobs that pull models do.
 func curl(ctx context.Context, c *Container) int {
 	url := c.Argv[len(c.Argv)-1]
 	method, body := http.MethodGet, c.Argument("-d")
@@ -119,7 +120,7 @@ func curl(ctx context.Context, c *Container) int {
 	return 0
 }
 
-// TagOf is an image's tag; "" without one.
+// TagOf returns an image's tag, or "".
 func TagOf(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
@@ -139,12 +140,13 @@ func Compare(a, b string) int {
 	return len(left) - len(right)
 }
 
-// linkGBps is what the machines' network gives, one of 100 Gbit/s.
+// linkGBps is the bandwidth of the machines' network, which has 100 Gbit/s.
 const linkGBps = 11.6
 
-// fabric is the stack's all-reduce (components/workloads/fabric.ts): it goes on until the cards are joined, and the network gives what the floor asks.
+// fabric is the stack's all-reduce (components/workloads/fabric.ts). It repeats until the cards are joined and the
+// network reaches the required bandwidth.
 func fabric(ctx context.Context, c *Container) int {
-	least, _ := strconv.ParseFloat(c.Env["LEAST_BANDWIDTH"], 64) //nolint:errcheck // the stack writes a number
+	least, _ := strconv.ParseFloat(c.Env["LEAST_BANDWIDTH"], 64) //nolint:errcheck // the stack sets a number
 	for c.Machine.Clock().Sleep(ctx, 20*time.Second) == nil {
 		said := fmt.Sprintf("fabric: all-reduce over %s machines: %.1f GB/s", c.Env["LWS_GROUP_SIZE"], linkGBps)
 		switch why := c.notJoined(); {
@@ -160,7 +162,7 @@ func fabric(ctx context.Context, c *Container) int {
 	return ExitTerminated
 }
 
-// vllm is the server of a model; that the pods of a group wait for each other is not emulated.
+// vllm is the server of a model. It does not emulate that the pods of a group wait for each other.
 func vllm(ctx context.Context, c *Container) int {
 	if why := c.notJoined(); why != "" {
 		return c.Fails("%s", why)
@@ -168,8 +170,8 @@ func vllm(ctx context.Context, c *Container) int {
 	return server(8000, 60*time.Second, "RuntimeError: Failed to infer device type")(ctx, c)
 }
 
-// notJoined is NCCL's word for processes that share too little memory: more cards than one need more than the 64 MiB that a container has of itself
-// (containerd pkg/oci/mounts.go; docs.nvidia.com/deeplearning/nccl, troubleshooting). "" where it joins them.
+// notJoined returns NCCL's error for processes with too little shared memory, or "". Several cards need more than a
+// container's default of 64 MiB (containerd pkg/oci/mounts.go; docs.nvidia.com/deeplearning/nccl, troubleshooting).
 func (c *Container) notJoined() string {
 	if len(c.GPUs) < 2 || c.SharedMemory > 64<<20 {
 		return ""

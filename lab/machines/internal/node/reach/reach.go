@@ -1,6 +1,7 @@
-// Package reach leads the API server to the machines' kubelets, and to what answers its webhooks. A node's InternalIP is its machine's address, as on Talos, and this computer does not
-// have that address. So the API server asks here instead of dialling: its egress selector sends `CONNECT address:port` to a socket (kubernetes.io,
-// "Set up Konnectivity service", HTTPConnect).
+// Package reach connects the API server to the machines' kubelets and to the webhooks. As on Talos, a node's InternalIP
+// is its machine's address, but this computer does not have that address. So the API server does not dial it: its
+// egress selector sends `CONNECT address:port` to a socket of this package (kubernetes.io, "Set up Konnectivity
+// service", HTTPConnect).
 package reach
 
 import (
@@ -17,13 +18,14 @@ import (
 // dialLimit is how long a kubelet may take to accept a connection.
 const dialLimit = 10 * time.Second
 
-// Table says where the machines' addresses are to be had on this computer.
+// Table maps addresses of machines to addresses of this computer.
 type Table struct {
 	mutex  sync.Mutex
 	places map[string]string
 }
 
-// Put says at which address of this computer a machine's own is to be had, port for port unless it says one; "" while no server answers there.
+// Put maps a machine's address to an address of this computer. A place without a port keeps the requested port. An
+// empty place means that no server answers there.
 func (t *Table) Put(address, place string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -33,7 +35,7 @@ func (t *Table) Put(address, place string) {
 	t.places[address] = place
 }
 
-// placeOf an address; an address of no machine is its own.
+// placeOf returns the place of an address. An address that is not in the table is returned unchanged.
 func (t *Table) placeOf(address string) string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -45,7 +47,7 @@ func (t *Table) placeOf(address string) string {
 
 // Serve answers on a socket until ctx ends.
 func (t *Table) Serve(ctx context.Context, socket string) error {
-	_ = os.Remove(socket) // of a program that was killed
+	_ = os.Remove(socket) // a program that was killed leaves its socket
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return fmt.Errorf("kubernetes.nodes: %w; the API server has no other way to the kubelets", err)
@@ -88,7 +90,7 @@ func (t *Table) connect(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// Join passes on what both say, until one of them has ended.
+// Join copies data in both directions until one side ends.
 func Join(client, server net.Conn) {
 	done := make(chan struct{}, 2)
 	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {

@@ -39,7 +39,8 @@ func TestConnect(t *testing.T) {
 		return client, err
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 10 * time.Second}
-	for address, isThere := range map[string]bool{"192.0.2.10": true, "192.0.2.11": false, "127.0.0.1": true} { // the last is no machine's
+	// The last address belongs to no machine.
+	for address, isThere := range map[string]bool{"192.0.2.10": true, "192.0.2.11": false, "127.0.0.1": true} {
 		answer, err := client.Get(fmt.Sprintf("http://%s:%d/", address, kubelet.Addr().(*net.TCPAddr).Port))
 		if (err == nil) != isThere {
 			t.Errorf("%s: %v", address, err)

@@ -1,5 +1,6 @@
-// Package sets runs LeaderWorkerSet's own program in the stead of its container on an emulated node, as its chart starts it: with its service
-// account's rights, its configuration, and the certificate that it makes itself. It answers at a port of this computer, where the API server is led.
+// Package sets runs LeaderWorkerSet's real program instead of its container on an emulated node. It starts the program
+// as the chart does: with the rights of the service account, the chart's configuration, and the certificate that the
+// program makes. The program listens on a port of this computer, and package reach connects the API server to it.
 package sets
 
 import (
@@ -24,24 +25,26 @@ import (
 	"talos-gpu/lab/machines/internal/node/reach"
 )
 
-// Controller is the built program, and the cluster that it works in.
+// Controller has the built program and the cluster in which it works.
 type Controller struct {
 	Binary, Server string
 	CA             []byte
 	Reach          *reach.Table
 }
 
-// What the chart fixes (kubernetes-sigs/lws v0.9.0 charts/lws/templates: manager/deployment.yaml, webhook/service.yaml, webhook/secret.yaml).
+// Names that the chart fixes (kubernetes-sigs/lws v0.9.0 charts/lws/templates: manager/deployment.yaml,
+// webhook/service.yaml, webhook/secret.yaml).
 const (
 	configuration = "/controller_manager_config.yaml"
 	service       = "lws-webhook-service"
 	secret        = "lws-webhook-server-cert"
 )
 
-// look is how often the files of the Secret are compared, and the port is asked: the kubelet's own minute would have every start wait for it.
+// look is the interval between checks of the Secret's files and of the port. The kubelet's interval of a minute would
+// delay every start.
 const look = 200 * time.Millisecond
 
-// Programs of its image.
+// Programs returns the programs of the image.
 func (c Controller) Programs() programs.Programs { return programs.Programs{"manager": c.manage} }
 
 func (c Controller) manage(ctx context.Context, container *programs.Container) int {
@@ -76,7 +79,8 @@ func (c Controller) manage(ctx context.Context, container *programs.Container) i
 	return cmp.Or(max(command.ProcessState.ExitCode(), 0), 1)
 }
 
-// configure writes the chart's configuration, with the ports of this computer and without an election: it has no rival.
+// configure writes the chart's configuration with ports of this computer. It disables leader election, because there is
+// only one instance.
 func (c Controller) configure(dir string, port int, container *programs.Container) error {
 	text, err := container.Read(configuration)
 	if err != nil {
@@ -93,7 +97,8 @@ func (c Controller) configure(dir string, port int, container *programs.Containe
 	return errors.Join(err, os.WriteFile(filepath.Join(dir, "config.yaml"), text, 0o600))
 }
 
-// authenticate writes a kubeconfig with a token of the pod's service account, which the kubelet may ask for.
+// authenticate writes a kubeconfig with a token of the pod's service account. The kubelet has the right to request this
+// token.
 func (c Controller) authenticate(ctx context.Context, dir string, container *programs.Container) error {
 	pod, seconds := container.Pod, int64(24*60*60)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
@@ -117,7 +122,8 @@ func (c Controller) authenticate(ctx context.Context, dir string, container *pro
 	return errors.Join(err, os.WriteFile(filepath.Join(dir, "kubeconfig"), text, 0o600))
 }
 
-// serve mounts the Secret, which the program fills, and leads the API server to its port while something answers there.
+// serve keeps the files of the Secret, which the program fills, up to date. When the program's port answers, serve
+// routes the API server to this port.
 func (c Controller) serve(ctx context.Context, dir string, port int, container *programs.Container) {
 	place := net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
 	client := container.Client.CoreV1()
@@ -128,7 +134,7 @@ func (c Controller) serve(ctx context.Context, dir string, port int, container *
 		}
 		for name, content := range mounted.Data {
 			file := filepath.Join(dir, name)
-			if there, _ := os.ReadFile(file); string(there) != string(content) { //nolint:errcheck // not there yet
+			if there, _ := os.ReadFile(file); string(there) != string(content) { //nolint:errcheck // the file may not exist yet
 				_ = os.WriteFile(file, content, 0o600)
 			}
 		}

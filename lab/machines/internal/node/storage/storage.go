@@ -1,4 +1,4 @@
-// Package storage is a default storage class and its provisioner.
+// Package storage provides a default storage class and its provisioner.
 package storage
 
 import (
@@ -15,14 +15,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// storageClass is the lab's default, provisioned by this program: a folder on the machine that runs the pod. A claim is
-// bound at once; nothing ties it to a machine, so a pod that moves finds an empty volume.
+// storageClass is the lab's default class, which this program provisions: a volume is a folder on the machine that runs
+// the pod. A claim is bound at once and to no machine, so a pod that moves finds an empty volume.
 const (
 	storageClass = "lab"
 	provisioner  = "lab.talos-gpu.dev/folder"
 )
 
-// Provision makes the class, and a volume for every claim of it, until ctx ends. Binding is the controller manager's.
+// Provision creates the class, and a volume for every claim of this class, until ctx ends. The controller manager binds
+// claims to volumes.
 func Provision(ctx context.Context, client kubernetes.Interface) error {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	class := &storagev1.StorageClass{
@@ -85,7 +86,8 @@ func provisionClaim(ctx context.Context, client kubernetes.Interface, claim *cor
 				Name:       claim.Name,
 				UID:        claim.UID,
 			},
-			// Talos' kubelet makes a folder nowhere else: of /var it has but what is mounted into its container.
+			// Talos' kubelet runs in a container and can create folders only in the parts of /var that are mounted into
+			// it.
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{
 				Path: "/var/lib/kubelet/lab/" + name,
 				Type: &folder}},

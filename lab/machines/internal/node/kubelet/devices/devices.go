@@ -1,5 +1,5 @@
-// Package devices is the kubelet's device manager: which device plugins there are, and which container has which of their
-// devices.
+// Package devices emulates the kubelet's device manager: it knows the registered device plugins and which pod has which
+// device.
 package devices
 
 import (
@@ -12,31 +12,31 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Allocation is what a device plugin answers for the devices that a container gets (deviceplugin v1beta1
-// ContainerAllocateResponse, as far as the lab uses it).
+// Allocation is a device plugin's answer for the devices of one container. It has the parts of deviceplugin v1beta1
+// ContainerAllocateResponse that the lab uses.
 type Allocation struct {
-	// Devices by their UUIDs, in NVIDIA_VISIBLE_DEVICES or, ByCDI, as devices that the CDI specification names.
+	// Devices has UUIDs. The container gets them in NVIDIA_VISIBLE_DEVICES or, with ByCDI, as CDI devices.
 	Devices []string
 	ByCDI   bool
 }
 
 // Plugin is a registered device plugin.
 type Plugin struct {
-	Resource string   // Resource, e.g. nvidia.com/gpu.
-	Devices  []string // Devices that are healthy, by identifier
-	// Allocate answers for devices of one container. An error refuses the pod.
+	Resource string   // e.g. nvidia.com/gpu
+	Devices  []string // identifiers of the healthy devices
+	// Allocate answers for the devices of one container. If it returns an error, the pod is not admitted.
 	Allocate func(devices []string) (Allocation, error)
 }
 
-// Manager is the kubelet's (kubernetes v1.36 pkg/kubelet/cm/devicemanager/manager.go).
+// Manager emulates the kubelet's device manager (kubernetes v1.36 pkg/kubelet/cm/devicemanager/manager.go).
 type Manager struct {
 	mutex    sync.Mutex
 	plugins  map[string]*Plugin
-	assigned map[string]string // device to the pod that has it
+	assigned map[string]string // the pod that has a device, by device
 	changed  func()
 }
 
-// NewManager: changed is called after every change of what the node offers.
+// NewManager returns a Manager that calls changed after every change of what the node offers.
 func NewManager(changed func()) *Manager {
 	return &Manager{plugins: map[string]*Plugin{}, assigned: map[string]string{}, changed: changed}
 }
@@ -55,7 +55,7 @@ func (d *Manager) Register(plugin Plugin) (unregister func()) {
 	return func() { set(&plugin, nil) }
 }
 
-// Offer is how many devices of each resource there are now, of all that had a plugin in this boot.
+// Offer returns the number of devices per resource. A resource whose plugin has stopped since the boot has 0.
 func (d *Manager) Offer() map[string]int {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -68,7 +68,8 @@ func (d *Manager) Offer() map[string]int {
 	return offered
 }
 
-// allocate assigns count devices of a resource to a pod, which gives them back where that fails. The errors are the kubelet's (devicesToAllocate).
+// allocate assigns count devices of a resource to a pod. After an error, the caller frees the pod's devices. The error
+// texts are the kubelet's (devicesToAllocate).
 func (d *Manager) allocate(pod, resource string, count int) (Allocation, error) {
 	d.mutex.Lock()
 	plugin := d.plugins[resource]
@@ -96,20 +97,20 @@ func (d *Manager) allocate(pod, resource string, count int) (Allocation, error) 
 	return allocation, err
 }
 
-// Free gives back the devices of a pod.
+// Free releases the devices of a pod.
 func (d *Manager) Free(pod string) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	maps.DeleteFunc(d.assigned, func(_, owner string) bool { return owner == pod })
 }
 
-// merge joins what several resources bring to one container.
+// merge joins the allocations of several resources for one container.
 func (a Allocation) merge(other Allocation) Allocation {
 	return Allocation{Devices: slices.Concat(a.Devices, other.Devices), ByCDI: a.ByCDI || other.ByCDI}
 }
 
-// Admit allocates devices for every container of a pod, before anything of the pod is made, and returns what each container
-// gets. Init containers run with those of the containers, which come after them (kubernetes pkg/kubelet/cm/devicemanager:
+// Admit allocates devices for every container of a pod before the pod starts, and returns each container's allocation.
+// Init containers use the devices of the containers, because they run first (kubernetes pkg/kubelet/cm/devicemanager:
 // devices of init containers are reused).
 func (d *Manager) Admit(pod *corev1.Pod) (map[string]Allocation, error) {
 	allocations, shared := map[string]Allocation{}, Allocation{}
@@ -137,7 +138,8 @@ func (d *Manager) Admit(pod *corev1.Pod) (map[string]Allocation, error) {
 	return allocations, nil
 }
 
-// claimed says that the scheduler has claimed devices for a container's request of a resource, which then no plugin is asked for.
+// claimed reports whether the scheduler has made a claim for a container's request of a resource. Then no plugin
+// allocates it.
 func claimed(pod *corev1.Pod, container, resource string) bool {
 	extended := pod.Status.ExtendedResourceClaimStatus
 	return extended != nil && slices.ContainsFunc(extended.RequestMappings, func(mapping corev1.ContainerExtendedResourceRequest) bool {
@@ -145,7 +147,7 @@ func claimed(pod *corev1.Pod, container, resource string) bool {
 	})
 }
 
-// IsDevice says that a resource is an extended one, which some device plugin offers.
+// IsDevice reports whether a resource is an extended resource, which a device plugin offers.
 func IsDevice(resource string) bool {
 	switch corev1.ResourceName(resource) {
 	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:

@@ -1,4 +1,4 @@
-// Package gpu has a machine's cards as NVIDIA's driver counts them: their names, and how they are split into MIG devices.
+// Package gpu lists a machine's cards in the order of NVIDIA's driver, with their names and their MIG devices.
 package gpu
 
 import (
@@ -14,26 +14,26 @@ import (
 	"talos-gpu/lab/machines/internal/nvidia"
 )
 
-// Card is one card of a machine, or what of it a container has.
+// Card is a card of a machine, or the part of a card that a container has.
 type Card struct {
 	host.GPU
-	Index int // Index as nvidia-smi counts
-	// UUID as nvidia-smi and the device plugin name the card. The lab derives it from machine and index.
+	Index int // the index that nvidia-smi shows
+	// UUID is the card's name in nvidia-smi and in the device plugin. The lab derives it from machine and index.
 	UUID   string
-	Slices []Slice // the MIG devices of a card that is split, in nvidia-smi's order
+	Slices []Slice // the card's MIG devices, in nvidia-smi's order
 }
 
-// Slice is a MIG device: a GPU instance with its one compute instance.
+// Slice is a MIG device: a GPU instance with one compute instance.
 type Slice struct {
-	// Index on its card.
+	// Index is the MIG device's index on its card.
 	Index int `json:"index"`
-	// UUID as nvidia-smi and the device plugin name it, MIG-….
+	// UUID is the name in nvidia-smi and in the device plugin: MIG-….
 	UUID string `json:"uuid"`
-	// Profile, e.g. 1g.12gb+me.
+	// Profile is the MIG profile, e.g. 1g.12gb+me.
 	Profile string `json:"profile"`
 }
 
-// Unsplit lists the cards of a machine one by one, none of them split.
+// Unsplit lists the cards of a machine one by one, without MIG devices.
 func Unsplit(machine string, s host.Snapshot) (cards []Card) {
 	for index, kind := range nvidia.Each(s.GPUs) {
 		cards = append(cards, Card{
@@ -45,7 +45,8 @@ func Unsplit(machine string, s host.Snapshot) (cards []Card) {
 	return cards
 }
 
-// Select understands NVIDIA_VISIBLE_DEVICES: all, or a list of indices and UUIDs of cards, and UUIDs of MIG devices.
+// Select returns the cards that NVIDIA_VISIBLE_DEVICES names: all, or a list of indices of cards and UUIDs of cards and
+// MIG devices.
 func Select(cards []Card, visible string) ([]Card, error) {
 	if visible == "all" {
 		return cards, nil
@@ -71,14 +72,14 @@ func Select(cards []Card, visible string) ([]Card, error) {
 	return selected, nil
 }
 
-// split are the MIG devices of a boot, by its ID and the card's UUID: they are gone with the boot (NVIDIA MIG user guide, "Enable MIG Mode";
-// k8s-device-plugin#225).
+// split has the MIG devices by boot ID and card UUID. A boot ID is in the key because a reboot removes MIG devices
+// (NVIDIA MIG user guide, "Enable MIG Mode"; k8s-device-plugin#225).
 var (
 	splitMutex sync.Mutex
 	split      = map[string]map[string][]Slice{}
 )
 
-// Cards lists the cards of a machine one by one, as they are split now.
+// Cards lists the cards of a machine one by one, with their present MIG devices.
 func Cards(m host.Machine) []Card {
 	splitMutex.Lock()
 	defer splitMutex.Unlock()
@@ -90,7 +91,8 @@ func Cards(m host.Machine) []Card {
 	return cards
 }
 
-// Split replaces a card's MIG devices; without profiles the card is whole. The larger ones come first, as mig-parted makes them.
+// Split replaces a card's MIG devices. Without profiles the card is not partitioned. Larger MIG devices come first, in
+// the order of mig-parted.
 func Split(m host.Machine, card Card, profiles map[string]int) {
 	splitMutex.Lock()
 	defer splitMutex.Unlock()
@@ -109,7 +111,7 @@ func Split(m host.Machine, card Card, profiles map[string]int) {
 	split[boot][card.UUID] = made
 }
 
-// slicesOf a profile: 2g.24gb has two.
+// slicesOf returns the number of compute slices of a profile: 2 for 2g.24gb.
 func slicesOf(profile string) int {
 	number, _, _ := strings.Cut(profile, "g.")
 	count, _ := strconv.Atoi(number)
@@ -118,7 +120,7 @@ func slicesOf(profile string) int {
 
 var geForce = regexp.MustCompile(`^(RTX [2-5]0\d0|GTX )`)
 
-// ProductName is the name the driver reports, e.g. NVIDIA GeForce RTX 5070 Ti, NVIDIA H100 NVL.
+// ProductName returns the name that the driver reports, e.g. NVIDIA GeForce RTX 5070 Ti, NVIDIA H100 NVL.
 func (c Card) ProductName() string {
 	switch {
 	case strings.HasPrefix(c.Model, "NVIDIA "):
@@ -129,7 +131,7 @@ func (c Card) ProductName() string {
 	return "NVIDIA " + c.Model
 }
 
-// Brand of a card, as go-nvlib calls what the driver says (v0.12.0 pkg/nvlib/device/device.go, GetBrandAsString).
+// Brand returns the brand of a card in the words of go-nvlib (v0.12.0 pkg/nvlib/device/device.go, GetBrandAsString).
 func (c Card) Brand() string {
 	switch name := c.ProductName(); {
 	case strings.Contains(name, "GeForce"):
@@ -140,16 +142,16 @@ func (c Card) Brand() string {
 	return "Nvidia"
 }
 
-// BusID is where the lab has the card on the PCI bus.
+// BusID returns the card's PCI address, which the lab derives from the index.
 func (c Card) BusID() string { return fmt.Sprintf("0000:%02x:00.0", 0x40+c.Index) }
 
-// newestCUDA a driver branch runs, as nvidia-smi shows it.
+// newestCUDA is the newest CUDA version of a driver branch, as nvidia-smi shows it.
 var newestCUDA = map[string]string{
 	"470": "11.4", "525": "12.0", "535": "12.2", "550": "12.4", "560": "12.6", "565": "12.7", "570": "12.8", "575": "12.9",
 	"580": "13.0", "590": "13.1", "595": "13.2", "610": "13.3",
 }
 
-// CUDAVersion of a driver, e.g. 12.8; "" when the branch is unknown.
+// CUDAVersion returns the CUDA version of a driver, e.g. 12.8, or "" for an unknown branch.
 func CUDAVersion(driver string) string {
 	branch, _, _ := strings.Cut(driver, ".")
 	return newestCUDA[branch]

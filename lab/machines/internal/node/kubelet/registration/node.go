@@ -1,4 +1,4 @@
-// Package registration is the kubelet's part in a machine's Node: it creates the Node, renews its lease and reports its status.
+// Package registration is the kubelet's part that creates the machine's Node, renews its lease and reports its status.
 package registration
 
 import (
@@ -23,7 +23,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/devices"
 )
 
-// Node is what the kubelet of a machine does for its node.
+// Node maintains the Node object of a machine.
 type Node struct {
 	machine host.Machine
 	client  kubernetes.Interface
@@ -32,13 +32,13 @@ type Node struct {
 	wake    chan struct{}
 }
 
-// New is the node of a machine: client has the node's own rights; port is that of the kubelet's own API; offer gives the amounts of the
-// device plugins' resources.
+// New returns the Node of a machine. client has the node's rights. port is the port of the kubelet's API. offer returns
+// the amounts of the device plugins' resources.
 func New(machine host.Machine, client kubernetes.Interface, port int32, offer func() map[string]int) *Node {
 	return &Node{machine: machine, client: client, port: port, offer: offer, wake: make(chan struct{}, 1)}
 }
 
-// Changed says that the machine changed, or what its device plugins offer.
+// Changed wakes Run after a change of the machine or of its device plugins' resources.
 func (n *Node) Changed() {
 	select {
 	case n.wake <- struct{}{}:
@@ -46,8 +46,9 @@ func (n *Node) Changed() {
 	}
 }
 
-// Register creates the Node, or finds the one of an earlier boot, whose labels and taints stay: not ready yet, with its own labels and, once,
-// registerWithTaints (kubernetes v1.36 pkg/kubelet/kubelet_node_status.go, initialNode).
+// Register creates the Node, or keeps the one of an earlier boot with its labels and taints. A new Node is not ready
+// and has the kubelet's labels and registerWithTaints (kubernetes v1.36 pkg/kubelet/kubelet_node_status.go,
+// initialNode).
 func (n *Node) Register(ctx context.Context) error {
 	name := n.machine.Name()
 	node := &corev1.Node{
@@ -64,20 +65,22 @@ func (n *Node) Register(ctx context.Context) error {
 
 const notYet = "[container runtime status check may not have completed yet, CSINode is not yet initialized]"
 
-// RenewLease is the heartbeat, until ctx ends: a kubelet's own, renewed after a quarter of its 40 seconds (kubernetes
-// pkg/kubelet/kubelet.go, nodeLeaseRenewIntervalFraction). That is this computer's time, like the controller manager's patience of 50 s.
+// RenewLease renews the kubelet's lease until ctx ends, after a quarter of its 40 seconds (kubernetes
+// pkg/kubelet/kubelet.go, nodeLeaseRenewIntervalFraction). This is real time, because the controller manager also waits
+// 50 s of real time.
 func (n *Node) RenewLease(ctx context.Context) {
 	name := n.machine.Name()
 	lease.NewController(clock.RealClock{}, n.client, name, 40, nil, 10*time.Second, name, corev1.NamespaceNodeLease, nil).Run(ctx)
 }
 
-// startUp is how long a kubelet takes from registration to ready: its runtime and network checks.
+// startUp is the time from registration to ready, in which a kubelet checks its runtime and network.
 const startUp = 3 * time.Second
 
-// retry is how soon a status that the API server did not take is sent again.
+// retry is the delay after which a failed status update is sent again.
 const retry = 10 * time.Second
 
-// Run writes the node's status whenever it changed, until ctx ends. A real kubelet does at its next sync, up to 10 s later.
+// Run writes the node's status after every change, until ctx ends. A real kubelet writes it at its next sync, up to 10
+// s later.
 func (n *Node) Run(ctx context.Context) {
 	_ = n.report(ctx, false, notYet)
 	if n.machine.Clock().Sleep(ctx, startUp) != nil {
@@ -97,14 +100,14 @@ func (n *Node) Run(ctx context.Context) {
 	}
 }
 
-// Leave says goodbye before the machine goes down.
+// Leave reports the node as not ready before the machine shuts down.
 func (n *Node) Leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	_ = n.report(ctx, false, "node is shutting down")
 }
 
-// status of the node but for its resources.
+// status returns the node's status without its resources.
 func (n *Node) status(ready bool, why string) corev1.NodeStatus {
 	s, name, now := n.machine.Snapshot(), n.machine.Name(), metav1.Now()
 	condition := corev1.NodeCondition{
@@ -136,11 +139,11 @@ func (n *Node) status(ready bool, why string) corev1.NodeStatus {
 	}
 }
 
-// machineSize is that of all of the lab's machines, generous enough that memory and CPU never decide what is scheduled.
+// machineSize is the size of every machine of the lab. It is large, so that memory and CPU never prevent scheduling.
 var machineSize = map[string]string{"cpu": "32", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "110"}
 
-// report patches the node's status. Resources that no plugin offers any more become zero, as after a kubelet's restart
-// (kubernetes pkg/kubelet/kubelet_node_status.go, reconcileExtendedResource).
+// report patches the node's status. Resources that no plugin offers any more become zero, as after a restart of a
+// kubelet (kubernetes pkg/kubelet/kubelet_node_status.go, reconcileExtendedResource).
 func (n *Node) report(ctx context.Context, ready bool, why string) error {
 	node, err := n.client.CoreV1().Nodes().Get(ctx, n.machine.Name(), metav1.GetOptions{})
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package toolkit is NVIDIA's container toolkit on a machine: what the runtime puts of the driver into a container.
+// Package toolkit emulates NVIDIA's container toolkit on a machine: which parts of the driver the runtime puts into a
+// container.
 package toolkit
 
 import (
@@ -19,27 +20,28 @@ import (
 // Handler is the handler that the container toolkit's extension registers with containerd.
 const Handler = "nvidia"
 
-// Injection is what a container gets of the NVIDIA driver.
+// Injection is what a container gets from the NVIDIA driver.
 type Injection struct {
 	GPUs      []gpu.Card
-	Libraries bool // Libraries says that the driver's libraries and nvidia-smi are in the container
+	Libraries bool // whether the container has the driver's libraries and nvidia-smi
 }
 
-// Request is what decides about an injection.
+// Request has the properties of a container that decide what is injected.
 type Request struct {
-	Handler    string             // the runtime of the pod
+	Handler    string             // the pod's runtime handler
 	Visible    string             // the value of NVIDIA_VISIBLE_DEVICES, "" when unset
-	Allocation devices.Allocation // the device plugin's
+	Allocation devices.Allocation // from the device plugin
 }
 
 const createTask = "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
 
-// Inject decides what the runtime puts into a container; an error means that the container cannot be created.
+// Inject decides what the runtime puts into a container. After an error the container cannot be created.
 //
-//   - runc knows no NVIDIA. It honours CDI devices, which containerd resolves.
-//   - nvidia, toolkit up to 1.17 (Talos <= 1.11): nvidia-container-cli as an OCI hook, driven by NVIDIA_VISIBLE_DEVICES.
-//   - nvidia, toolkit from 1.18 on (Talos >= 1.12, whatever the layout of the libraries): mode jit-cdi, without hook and
-//     without device filter (nvidia-container-toolkit v1.18.0 internal/info/auto.go).
+//   - runc has no NVIDIA support. It honours CDI devices, which containerd resolves.
+//   - nvidia, toolkit up to 1.17 (Talos <= 1.11): nvidia-container-cli runs as an OCI hook and reads
+//     NVIDIA_VISIBLE_DEVICES.
+//   - nvidia, toolkit from 1.18 on (Talos >= 1.12, with any layout of the libraries): mode jit-cdi, without a hook and
+//     without a device filter (nvidia-container-toolkit v1.18.0 internal/info/auto.go).
 func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 	visible, form, failure := r.Visible, createTask+"runc create failed: unable to start container process: error during container init: error running hook #0: error running hook: "+
 		"exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: %s: unknown", legacyFailure(s)
@@ -52,7 +54,8 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 		return Injection{}, nil
 	case atLeast(s, 18):
 		form, failure = createTask+jitStep(s)+": failed to create the automatic CDI modifier: failed to generate CDI spec for mode \"auto\": failed to construct device spec generators: %s", jitFailure(s)
-		// Of a name that is neither index nor UUID (nvidia-container-toolkit v1.18.2 pkg/nvcdi/lib-nvml.go); lab/tests/real-node compares it.
+		// This is the error for a name that is neither index nor UUID (nvidia-container-toolkit v1.18.2
+		// pkg/nvcdi/lib-nvml.go). lab/tests/real-node compares it with the real toolkit.
 		unknown = func(error) string { return fmt.Sprintf("identifier is not a valid UUID or index: %q", visible) }
 	}
 	if visible == "none" { // the driver's utilities without a card
@@ -68,11 +71,12 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 	return Injection{GPUs: cards, Libraries: true}, nil
 }
 
-// Plugins is the file of a machine's toolkit with the namespaces whose pods its NRI plugin gives all cards. It has one a line, while the toolkit runs.
+// Plugins is the file that says whose pods get all cards from the NRI plugin of the machine's toolkit. It has one
+// namespace per line, and exists while the toolkit runs.
 const Plugins = "run/nvidia/toolkit/nri"
 
-// Manages says whether a container gets all cards by that plugin: it silently ignores any other namespace (nvidia-container-toolkit v1.20.1
-// cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
+// Manages reports whether a container gets all cards from the NRI plugin. The plugin ignores pods of other namespaces
+// without a message (nvidia-container-toolkit v1.20.1 cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
 func Manages(root string, pod *corev1.Pod, container string) bool {
 	if pod.Annotations["nvidia.cdi.k8s.io/container."+container] != "management.nvidia.com/gpu=all" {
 		return false
@@ -81,7 +85,8 @@ func Manages(root string, pod *corev1.Pod, container string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(namespaces)), pod.Namespace)
 }
 
-// atLeast compares the minor of the machine's toolkit, all of which are 1; an image that does not tell has its era's.
+// atLeast compares the minor of the machine's toolkit, since every major is 1. If the image does not say its toolkit,
+// the era decides.
 func atLeast(s host.Snapshot, wanted int) bool {
 	var minor int
 	if _, err := fmt.Sscanf(s.Toolkit(), "1.%d", &minor); err != nil {
@@ -90,8 +95,9 @@ func atLeast(s host.Snapshot, wanted int) bool {
 	return minor >= wanted
 }
 
-// jitStep is where the runtime makes the specification: 1.18 when it begins, 1.19 when it changes the container's (nvidia-container-toolkit v1.18.2 and
-// v1.19.1, internal/runtime and internal/modifier).
+// jitStep returns the step at which the runtime makes the CDI specification. Toolkit 1.18 makes it at the start, and
+// 1.19 when it modifies the container's specification (nvidia-container-toolkit v1.18.2 and v1.19.1, internal/runtime
+// and internal/modifier).
 func jitStep(s host.Snapshot) string {
 	if atLeast(s, 19) {
 		return "could not apply required modification to OCI specification: error modifying OCI spec"
@@ -99,7 +105,7 @@ func jitStep(s host.Snapshot) string {
 	return "failed to create NVIDIA Container Runtime: failed to construct OCI spec modifier"
 }
 
-// jitFailure is why no specification can be made.
+// jitFailure returns why no CDI specification can be made, or "".
 func jitFailure(s host.Snapshot) string {
 	switch {
 	case s.DriverVersion == "":
@@ -110,9 +116,9 @@ func jitFailure(s host.Snapshot) string {
 	return ""
 }
 
-// legacyFailure is what nvidia-container-cli says. Talos sets net.core.bpf_jit_harden to 2 by default (KSPP; talos v1.12
-// pkg/kernel/kspp/kspp.go). Only 2 blinds the programs of root, which then cannot be read back and extended (siderolabs/extensions#101,
-// libnvidia-container#176).
+// legacyFailure returns the error of nvidia-container-cli, or "". Talos sets net.core.bpf_jit_harden to 2 by default
+// (KSPP; talos v1.12 pkg/kernel/kspp/kspp.go). Only the value 2 blinds the constants of root's BPF programs, which then
+// cannot be read back and extended (siderolabs/extensions#101, libnvidia-container#176).
 func legacyFailure(s host.Snapshot) string {
 	harden, set := s.Sysctls["net.core.bpf_jit_harden"]
 	switch {
@@ -128,8 +134,8 @@ func legacyFailure(s host.Snapshot) string {
 	return ""
 }
 
-// HandlerOf is the runtime handler of a pod, which must be one of the machine's (containerd internal/cri/config,
-// getSandboxRuntime).
+// HandlerOf returns the runtime handler of a pod. It must be one of the machine's handlers (containerd
+// internal/cri/config, getSandboxRuntime).
 func HandlerOf(s host.Snapshot, class string) (string, error) {
 	handler := cmp.Or(class, s.DefaultRuntime, "runc")
 	if slices.Contains(s.Runtimes, handler) || len(s.Runtimes) == 0 && handler == "runc" {

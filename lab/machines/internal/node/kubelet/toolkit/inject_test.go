@@ -21,7 +21,7 @@ func twoCards() host.Snapshot {
 	}
 }
 
-// toolkit118 is what Talos 1.12 brings, in the layout of the releases before it.
+// toolkit118 is the toolkit of Talos 1.12, which has the library layout of earlier releases.
 var toolkit118 = []host.Extension{{Name: "nvidia-container-toolkit-lts", Version: "580.126.20-v1.18.2"}}
 
 func TestInject(t *testing.T) {
