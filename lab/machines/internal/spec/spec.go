@@ -9,41 +9,42 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 )
 
-// Spec is the whole file.
+// Spec is the whole description.
 type Spec struct {
-	// Dir is the folder for the machines' state. Nothing outside of it is written.
+	// Dir is the folder for the machines' state. The program writes nothing outside of it.
 	Dir string `json:"dir"`
-	// TimeScale is how many lab seconds pass in a second. 60: a lab minute takes a second.
+	// TimeScale is the number of lab seconds per real second. With 60, a lab minute takes a second.
 	TimeScale float64 `json:"timeScale"`
 	// Factory is the URL of the Image Factory.
 	Factory string `json:"factory"`
-	// Kubernetes is the control plane that the machines' kubelets join; nil: no kubelet runs.
+	// Kubernetes is the control plane that the machines' kubelets join. With nil no kubelet runs.
 	Kubernetes *Kubernetes `json:"kubernetes"`
-	// Talos is the PKI of the machine API, of an existing cluster; nil where the machines make a new one from
-	// maintenance mode, and get it with their first configuration.
+	// Talos is the PKI of the machine API of an existing cluster. It is nil if machines in maintenance mode make a new
+	// cluster. Then the PKI comes with their first configuration.
 	Talos       *PKI      `json:"talos"`
 	ClusterName string    `json:"clusterName"`
 	Machines    []Machine `json:"machines"`
 }
 
-// Kubernetes is a control plane. CACert and CAKey are the files (PEM) of the authority that signs kubelets' certificates.
+// Kubernetes is a control plane. CACert and CAKey are the files (PEM) of the authority that signs kubelets'
+// certificates.
 type Kubernetes struct {
 	Server string `json:"server"`
 	CACert string `json:"caCert"`
 	CAKey  string `json:"caKey"`
-	// Nodes is the socket at which its API server asks for a way to the kubelets.
+	// Nodes is the socket at which the API server requests connections to the kubelets.
 	Nodes string `json:"nodes"`
-	// LeaderWorkerSet is the program of that name; "": no pod runs it.
+	// LeaderWorkerSet is the path of LeaderWorkerSet's program. With "" no pod runs it.
 	LeaderWorkerSet string `json:"leaderWorkerSet"`
 }
 
-// PKI names a CA's files (PEM).
+// PKI has the paths of a CA's files (PEM).
 type PKI struct {
 	CACert string `json:"caCert"`
 	CAKey  string `json:"caKey"`
 }
 
-// Machine is one machine as it stands when the lab starts: installed and booted, or in maintenance mode.
+// Machine is the state of one machine when the lab starts: installed and booted, or in maintenance mode.
 type Machine struct {
 	Name         string `json:"name"`
 	Address      string `json:"address"`
@@ -51,25 +52,25 @@ type Machine struct {
 	TalosVersion string `json:"talosVersion"`
 	SchematicID  string `json:"schematicId"`
 	Platform     string `json:"platform"`
-	// SecureBoot says that its firmware starts signed images alone. The image that it begins with is signed then.
+	// SecureBoot says that the machine's firmware starts only signed images. Then the machine's first image is signed.
 	SecureBoot bool `json:"secureBoot"`
-	// Config is the path of its machine configuration; "": the machine has none, and waits in maintenance mode, for a new
-	// cluster or to join the existing one.
+	// Config is the path of the machine configuration. With "" the machine waits in maintenance mode, for a new cluster
+	// or to join the existing one.
 	Config string     `json:"config"`
 	GPUs   []host.GPU `json:"gpus"`
-	// Node is the real node behind the machine's API; nil: its kubelet is emulated.
+	// Node is the real node of the machine. With nil the kubelet is emulated.
 	Node *Node `json:"node"`
 }
 
 // Node is a real node.
 type Node struct {
-	// Programs are folders with its programs.
+	// Programs are the folders with the node's programs.
 	Programs []string `json:"programs"`
-	// RealDriver takes this computer's driver, with its cards, instead of a stand-in.
+	// RealDriver uses the driver and the cards of this computer instead of a simulated driver.
 	RealDriver bool `json:"realDriver"`
 }
 
-// Load reads a file of JSON.
+// Load reads a JSON file.
 func Load[T any](path string) (*T, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

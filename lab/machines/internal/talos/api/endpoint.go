@@ -1,5 +1,5 @@
-// Package api is the Talos API of all machines at one endpoint (machinery's protobufs). It has what a stack, its program and the doctor
-// need of talosctl. What is not here answers "unimplemented".
+// Package api serves the Talos API of all machines at one endpoint (machinery's protobufs). It has the calls of
+// talosctl that a stack, its program and the doctor need. Other calls return "unimplemented".
 package api
 
 import (
@@ -28,9 +28,9 @@ import (
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
-// New makes the endpoint: mutual TLS with the cluster's Talos CA, which signs the server's certificate for 127.0.0.1 and
-// every machine's address, and has signed the clients'. Without a PKI it is the one of the first control plane that has got
-// a configuration; before, no client is let in.
+// New makes the endpoint with mutual TLS. The cluster's Talos CA signs the server's certificate for 127.0.0.1 and every
+// machine's address, and has signed the clients' certificates. Without a PKI, the endpoint uses the CA of the first
+// control plane that gets a configuration, and until then accepts no client.
 func New(pki *spec.PKI, machines []*core.Machine) (*grpc.Server, error) {
 	var given *x509.PEMEncodedCertificateAndKey
 	if pki != nil {
@@ -85,14 +85,15 @@ func certified(authority *x509.PEMEncodedCertificateAndKey, machines []*core.Mac
 		Certificates: []tls.Certificate{*pair.Certificate},
 		ClientCAs:    pool,
 		ClientAuth:   tls.RequireAndVerifyClientCert,
-		NextProtos:   []string{"h2"}, // credentials.NewTLS adds it to the outer configuration alone
+		NextProtos:   []string{"h2"}, // credentials.NewTLS adds it only to the outer configuration
 	}, nil
 }
 
-// endpoint finds the machines that a call is for, as apid does on a Talos machine (talos v1.13.0 internal/app/apid/pkg/director).
+// endpoint finds the machines for which a call is meant, as apid does on a Talos machine (talos v1.13.0
+// internal/app/apid/pkg/director).
 type endpoint struct {
 	machines map[string]*core.Machine
-	// itself is the machine of a call that names none: a control plane where the stack has one.
+	// itself is the machine of a call that names none. It is a control plane if the stack has one.
 	itself *core.Machine
 }
 
@@ -108,22 +109,23 @@ func machinesOf(machines []*core.Machine) endpoint {
 	return e
 }
 
-// target is the machine of a call, which its context has.
+// target is the machine of a call. The call's context has it.
 type target struct {
 	*core.Machine
-	named string           // how the caller named it; "": not at all
-	shown *resources.State // the resources of its boot
+	named string           // the name that the caller used, "" for none
+	shown *resources.State // the resources of the machine's boot
 }
 
 type targetKey struct{}
 
-// of a call's context.
+// of returns the target in a call's context.
 func of(ctx context.Context) target {
 	found, _ := ctx.Value(targetKey{}).(target)
 	return found
 }
 
-// on makes a call on a machine. It ends with the machine's boot. Where the machine has that fault, the call is carried out and its answer is lost.
+// on makes a call on a machine. The call ends with the machine's boot. With the fault drop-connection, the call is
+// carried out and its answer is lost.
 func on[T any](ctx context.Context, t target, method string, call func(context.Context) (T, error)) (answer T, err error) {
 	if t.Machine == nil {
 		return answer, status.Errorf(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: dial tcp %s:50000: connect: no route to host\"", t.named)
@@ -136,7 +138,8 @@ func on[T any](ctx context.Context, t target, method string, call func(context.C
 	if t.shown = shown; err != nil {
 		return answer, err
 	}
-	// Releases before 1.13 have neither, so that talosctl falls back to the old calls (talos v1.13.0 v1alpha1_server.go, Register; v1.12.11 the same file).
+	// Releases before 1.13 have neither service, so talosctl falls back to the old calls (talos v1.13.0
+	// v1alpha1_server.go, Register; v1.12.11 the same file).
 	service, _, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	if (service == "machine.ImageService" || service == "machine.LifecycleService") && !t.HasStreamingAPI() {
 		return answer, status.Errorf(codes.Unimplemented, "unknown service %s", service)
@@ -151,7 +154,7 @@ func on[T any](ctx context.Context, t target, method string, call func(context.C
 	return answer, err
 }
 
-// named are the machines that a call names; several are asked for as `nodes`, and their answers say whose they are.
+// named returns the machines that a call names. With `nodes` several is true, and each answer names its machine.
 func (e endpoint) named(ctx context.Context) (targets []target, several bool) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	names := incoming.Get("nodes")
@@ -168,7 +171,8 @@ func (e endpoint) named(ctx context.Context) (targets []target, several bool) {
 	return targets, several
 }
 
-// failed is a machine's error in the answer of several (talos v1.13.0 internal/app/apid/pkg/backend/apid.go, BuildError).
+// failed returns a machine's error as a part of an answer for several machines (talos v1.13.0
+// internal/app/apid/pkg/backend/apid.go, BuildError).
 func failed(node string, err error) *common.Empty {
 	return &common.Empty{Metadata: &common.Metadata{
 		Hostname: node,
@@ -177,8 +181,8 @@ func failed(node string, err error) *common.Empty {
 	}}
 }
 
-// unary answers a call that has one answer. Every answer of MachineService is a list of messages with metadata. So those of several
-// machines become one list, of a type that knows only that.
+// unary answers a call that has one answer. Every answer of MachineService is a list of messages with metadata. So the
+// answers of several machines are joined as one list, of a type that has only the metadata.
 func (e endpoint) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	targets, several := e.named(ctx)
 	call := func(ctx context.Context) (any, error) { return handle(ctx, request) }
@@ -205,7 +209,8 @@ func (e endpoint) unary(ctx context.Context, request any, info *grpc.UnaryServer
 	return all, nil
 }
 
-// stream answers a call whose answer is a stream; no client asks for one of several machines.
+// stream answers a call with a stream. It calls only the first machine, because no client requests a stream of several
+// machines.
 func (e endpoint) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	targets, several := e.named(stream.Context())
 	_, err := on(stream.Context(), targets[0], info.FullMethod, func(ctx context.Context) (any, error) {
@@ -217,10 +222,10 @@ func (e endpoint) stream(server any, stream grpc.ServerStream, info *grpc.Stream
 	return err
 }
 
-// streamOf a call on one machine.
+// streamOf is the stream of a call on one machine.
 type streamOf struct {
 	grpc.ServerStream
-	ctx     context.Context //nolint:containedctx // the stream's own
+	ctx     context.Context //nolint:containedctx // of the stream
 	several bool
 }
 

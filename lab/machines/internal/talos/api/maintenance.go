@@ -17,14 +17,15 @@ import (
 	core "talos-gpu/lab/machines/internal/talos/machine"
 )
 
-// maintenanceMethods are those that a machine without a configuration lets anybody call, of those that there are here:
-// what reads, and what brings the configuration (talos v1.13.0 internal/app/machined/pkg/controllers/runtime/
-// api_service_config.go: ReadonlyRoleMode; v1alpha1_server.go, ApplyConfiguration: no role asked for).
+// maintenanceMethods are the methods of this API that a machine without a configuration allows for every caller. They
+// read, or apply the configuration (talos v1.13.0 internal/app/machined/pkg/controllers/runtime/api_service_config.go:
+// ReadonlyRoleMode; v1alpha1_server.go, ApplyConfiguration: no role required).
 var maintenanceMethods = []string{
 	"/machine.MachineService/ApplyConfiguration", "/machine.MachineService/Version", "/storage.StorageService/Disks",
 }
 
-// NewMaintenance makes the API server of a machine in maintenance mode: encrypted by an unknown certificate, open to all who reach it.
+// NewMaintenance makes the API server of a machine in maintenance mode. It is encrypted with a self-signed certificate
+// and open to every client.
 func NewMaintenance(m *core.Machine) *grpc.Server {
 	server := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -50,7 +51,7 @@ func NewMaintenance(m *core.Machine) *grpc.Server {
 	return server
 }
 
-// storageService says which disks there are: the call by which the Talos provider tells maintenance mode
+// storageService lists a machine's disks. The Talos provider uses this call to detect maintenance mode
 // (terraform-provider-talos v0.11.0 pkg/talos/util.go, talosClientOp).
 type storageService struct {
 	storage.UnimplementedStorageServiceServer

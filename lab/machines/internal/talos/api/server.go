@@ -25,7 +25,7 @@ import (
 	"talos-gpu/lab/machines/internal/spec"
 )
 
-// machineService is MachineService.
+// machineService implements Talos' MachineService.
 type machineService struct {
 	machine.UnimplementedMachineServiceServer
 }
@@ -48,22 +48,22 @@ func (*machineService) Reboot(ctx context.Context, request *machine.RebootReques
 	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: actor}}}, err
 }
 
-func (*machineService) Upgrade(ctx context.Context, request *machine.UpgradeRequest) (*machine.UpgradeResponse, error) { //nolint:staticcheck // the old API, which releases before 1.13 have alone
+func (*machineService) Upgrade(ctx context.Context, request *machine.UpgradeRequest) (*machine.UpgradeResponse, error) { //nolint:staticcheck // the only API of releases before 1.13
 	actor, err := of(ctx).UpgradeAndReboot(ctx, request.GetImage())
 	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, err
 }
 
-// ImagePull is the call of releases before 1.13, which 1.13 still has.
+// ImagePull is the call of releases before 1.13. Talos 1.13 still has it.
 func (*machineService) ImagePull(ctx context.Context, request *machine.ImagePullRequest) (*machine.ImagePullResponse, error) { //nolint:staticcheck
 	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, of(ctx).PullPatiently(ctx, request.GetReference()) //nolint:staticcheck
 }
 
-// Bootstrap etcd of the cluster on this control plane.
+// Bootstrap bootstraps the cluster's etcd on this control plane.
 func (*machineService) Bootstrap(ctx context.Context, _ *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
 	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, of(ctx).Bootstrap()
 }
 
-// imageService is ImageService, from Talos 1.13 on.
+// imageService implements ImageService, which Talos has since 1.13.
 type imageService struct {
 	machine.UnimplementedImageServiceServer
 }
@@ -75,7 +75,7 @@ func (*imageService) Pull(request *machine.ImageServicePullRequest, stream grpc.
 	return stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_Name{Name: request.GetImageRef()}})
 }
 
-// lifecycleService is LifecycleService, from Talos 1.13 on.
+// lifecycleService implements LifecycleService, which Talos has since 1.13.
 type lifecycleService struct {
 	machine.UnimplementedLifecycleServiceServer
 }
@@ -134,7 +134,7 @@ func (*machineService) ServiceList(ctx context.Context, _ *emptypb.Empty) (*mach
 	return &machine.ServiceListResponse{Messages: []*machine.ServiceList{list}}, nil
 }
 
-// members of etcd: every control plane of the stack is one. The first one leads.
+// members returns the members of etcd: every control plane of the stack. The first one is the leader.
 func members(t target, call string) (list []spec.Machine, err error) {
 	if t.Role() != "controlplane" {
 		return nil, status.Errorf(codes.Unimplemented, "%s is only available on control plane nodes", call)
@@ -147,7 +147,7 @@ func members(t target, call string) (list []spec.Machine, err error) {
 	return list, nil
 }
 
-// memberID is made of the address, so that it stays the same.
+// memberID derives the ID of a member from its address, so that the ID stays the same.
 func memberID(member spec.Machine) uint64 {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(member.Address))
@@ -194,10 +194,11 @@ func (*machineService) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*machi
 	return &machine.EtcdStatusResponse{Messages: []*machine.EtcdStatus{{MemberStatus: answer}}}, nil
 }
 
-// onDisk is where a machine keeps its configuration (talos v1.13.0 pkg/machinery/constants: StateMountPoint, ConfigFilename).
+// onDisk is the path of a machine's configuration on disk (talos v1.13.0 pkg/machinery/constants: StateMountPoint,
+// ConfigFilename).
 const onDisk = "/system/state/config.yaml"
 
-// Read a file of the machine.
+// Read sends a file of the machine.
 func (*machineService) Read(request *machine.ReadRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	path := filepath.Clean("/" + request.GetPath())
 	read := func() ([]byte, error) { return os.ReadFile(filepath.Join(of(stream.Context()).RootFS(), path)) }
@@ -214,11 +215,13 @@ func (*machineService) Read(request *machine.ReadRequest, stream grpc.ServerStre
 	return stream.Send(&common.Data{Bytes: content})
 }
 
-// Kubeconfig of the cluster's administrator. A machine makes it from the Kubernetes authority of its configuration; here it
-// is that of the lab's own API server, which stands for the control plane's and has an authority of its own. As an archive of one file (talos v1.13.0 v1alpha1_server.go, Kubeconfig).
+// Kubeconfig sends the kubeconfig of the cluster's administrator, as an archive of one file (talos v1.13.0
+// v1alpha1_server.go, Kubeconfig). A real machine makes it from the Kubernetes CA of its configuration. Here it is for
+// the lab's API server, which has another CA and replaces the control plane's.
 func (*machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	t := of(stream.Context())
-	// A stack may hold workers alone; the endpoint itself is a control plane all the same.
+	// A stack may have only workers. A call that names no machine still gets the kubeconfig, because the endpoint acts
+	// as a control plane.
 	if t.Role() != "controlplane" && t.named != "" {
 		return status.Error(codes.Unimplemented, "kubeconfig is only available on control plane nodes")
 	}
@@ -248,8 +251,8 @@ func (*machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingS
 	return stream.Send(&common.Data{Bytes: archive.Bytes()})
 }
 
-// Dmesg is the machine's history of this boot: the lab has no other log. Facility and priority stand before each line of the kernel's
-// (talos v1.13.0 v1alpha1_server.go, Dmesg).
+// Dmesg sends the machine's events of this boot, because the lab has no other log. Each line begins with facility and
+// priority, as in the kernel's log (talos v1.13.0 v1alpha1_server.go, Dmesg).
 func (*machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	for _, line := range of(stream.Context()).BootLog() {
 		if err := stream.Send(&common.Data{Bytes: []byte("user: warning: " + strings.Replace(line, "] ", "]: ", 1))}); err != nil {

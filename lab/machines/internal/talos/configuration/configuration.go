@@ -1,4 +1,4 @@
-// Package configuration reads what a machine configuration says, with Talos' own loader.
+// Package configuration reads a machine configuration with Talos' loader.
 package configuration
 
 import (
@@ -23,15 +23,14 @@ import (
 	"talos-gpu/lab/machines/internal/talos/userfiles"
 )
 
-// Mode of a machine that Talos is installed on, or is yet to be installed on, for which the validation asks for a disk.
+// Mode is the mode of a machine for validation. A machine that is not installed yet needs a disk in its configuration.
 type Mode struct{ ToInstall bool }
 
 func (Mode) String() string          { return "metal" }
 func (m Mode) RequiresInstall() bool { return m.ToInstall }
 func (Mode) InContainer() bool       { return false }
 
-// Load reads and validates a configuration with Talos' own loader, as a release does: that of 1.14 reads it, and what older ones refuse is
-// refused for them.
+// Load reads and validates a configuration with the loader of Talos 1.14. It rejects what an older release rejects.
 func Load(data []byte, version string, mode Mode) (provider config.Provider, warnings []string, err error) {
 	minor := host.Minor(version)
 	if err := unknownKind(data, minor); err != nil {
@@ -43,11 +42,12 @@ func Load(data []byte, version string, mode Mode) (provider config.Provider, war
 	if provider.RawV1Alpha1() == nil {
 		return nil, nil, errors.New("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?")
 	}
-	// The machinery compares Kubernetes' release with its own one of Talos, and this machine runs another.
+	// The machinery compares the Kubernetes release with its Talos release, but this machine runs another one.
 	warnings, err = provider.ValidateAsClient(mode, validation.WithLocal())
 	if minor < documentsFrom {
 		warnings = slices.DeleteFunc(warnings, isOfDocuments)
-		// talos v1.13.0 config/types/v1alpha1/v1alpha1_validation.go; from 1.14 on a document may say where to install.
+		// talos v1.13.0 config/types/v1alpha1/v1alpha1_validation.go. Since 1.14 a document may contain the
+		// installation disk.
 		if installation := provider.RawV1Alpha1().MachineConfig; mode.ToInstall && installation != nil && installation.MachineInstall == nil { //nolint:staticcheck
 			err = multierror.Append(err, fmt.Errorf("v1alpha1.Config: %w", multierror.Append(nil, fmt.Errorf("install instructions are required in %q mode", mode))))
 		}
@@ -55,14 +55,15 @@ func Load(data []byte, version string, mode Mode) (provider config.Provider, war
 	return provider, warnings, err
 }
 
-// isOfDocuments says that a warning names a document which older releases do not have (talos v1.14.1 config/types/v1alpha1/v1alpha1_validation.go).
+// isOfDocuments reports whether a warning recommends a document that older releases do not have (talos v1.14.1
+// config/types/v1alpha1/v1alpha1_validation.go).
 func isOfDocuments(warning string) bool {
 	return strings.HasPrefix(warning, ".machine.files is deprecated") || strings.HasPrefix(warning, ".machine.baseRuntimeSpecOverrides is deprecated")
 }
 
-// NeedsReboot says why a change of configuration can't be applied to the running machine; nil when it can
-// (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate). From 1.14 on every
-// change is applied live.
+// NeedsReboot returns why a change of configuration cannot be applied to the running machine, or nil (talos v1.13.0
+// internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate). Talos applies every change live
+// since 1.14; the caller handles that.
 func NeedsReboot(active, wanted config.Provider) error {
 	current, next := active.RawV1Alpha1(), wanted.RawV1Alpha1().DeepCopy()
 	next.ConfigDebug, next.ClusterConfig = current.ConfigDebug, current.ClusterConfig
@@ -87,7 +88,7 @@ func NeedsReboot(active, wanted config.Provider) error {
 	return fmt.Errorf("this config change can't be applied in immediate mode\ndiff:\n%s", diff)
 }
 
-// KernelModules that it loads, by name: of `machine.kernel` and of documents.
+// KernelModules returns the names of the kernel modules that `machine.kernel` and documents load.
 func KernelModules(provider config.Provider) (names []string) {
 	for _, module := range provider.KernelModuleConfigs() {
 		names = append(names, module.Name())
@@ -95,13 +96,14 @@ func KernelModules(provider config.Provider) (names []string) {
 	return names
 }
 
-// Isolates says that a boot with it has workload isolation (talos v1.14.1 internal/app/machined/pkg/sandboxd/enabled.go).
+// Isolates reports whether a boot with the configuration has workload isolation (talos v1.14.1
+// internal/app/machined/pkg/sandboxd/enabled.go).
 func Isolates(provider config.Provider) bool {
 	profile := provider.SecurityProfileConfig()
 	return profile != nil && profile.WorkloadIsolation()
 }
 
-// InstallerImage is the image that the first installation takes.
+// InstallerImage returns the image of the first installation.
 func InstallerImage(provider config.Provider) string {
 	if document := provider.UnattendedInstallConfig(); document != nil {
 		return document.InstallerImage()
@@ -109,7 +111,7 @@ func InstallerImage(provider config.Provider) string {
 	return provider.Machine().Install().Image()
 }
 
-// UserFiles that it writes at boot.
+// UserFiles returns the files of the configuration that Talos writes at boot.
 func UserFiles(provider config.Provider) (list []userfiles.File, err error) {
 	items, err := provider.Machine().Files()
 	if err != nil {
@@ -126,13 +128,14 @@ func UserFiles(provider config.Provider) (list []userfiles.File, err error) {
 	return list, nil
 }
 
-// KubernetesVersion of its kubelet's image, e.g. v1.34.1.
+// KubernetesVersion returns the tag of the kubelet's image, e.g. v1.34.1.
 func KubernetesVersion(provider config.Provider) string {
 	image, _, _ := strings.Cut(provider.K8sKubeletConfig().Image(), "@")
 	return image[strings.LastIndex(image, ":")+1:]
 }
 
-// StaticPodImages of a control plane by part, without parts that it turns off; none of a worker.
+// StaticPodImages returns the images of a control plane's static pods by part. A disabled part is absent, and a worker
+// has none.
 func StaticPodImages(provider config.Provider) map[string]string {
 	images := map[string]string{}
 	if machine := provider.Machine(); machine == nil || !machine.Type().IsControlPlane() {
@@ -150,9 +153,10 @@ func StaticPodImages(provider config.Provider) map[string]string {
 	return images
 }
 
-// NodeWants is what Talos wants on the node, by the configuration and the image; see host.Snapshot. Talos' own reader adds a control plane's mark and
-// taint, unless a document says what its node has. The schematic's ID of 64 characters is too long for a label, and is an annotation (talos v1.13.9 and
-// v1.14.1 controllers/k8s/node_label_spec.go, node_annotation_spec.go, node_taint_spec.go).
+// NodeWants returns what Talos wants on the node because of the configuration and the image; see host.Snapshot. Talos'
+// reader adds the label and the taint of a control plane, unless a document sets the node's labels and taints. The
+// schematic's ID has 64 characters, which is too long for a label, so it is an annotation (talos v1.13.9 and v1.14.1
+// controllers/k8s/node_label_spec.go, node_annotation_spec.go, node_taint_spec.go).
 func NodeWants(provider config.Provider, schematicID string, extensions []host.Extension) map[string]string {
 	wants := map[string]string{"annotation extensions.talos.dev/schematic": schematicID}
 	node := provider.K8sNodeConfig()
@@ -164,7 +168,7 @@ func NodeWants(provider config.Provider, schematicID string, extensions []host.E
 	for kind, said := range kinds {
 		for key, value := range said {
 			if kind == "taint " && !strings.Contains(value, ":") {
-				value = ":" + value // without a colon it is the effect alone
+				value = ":" + value // without a colon it is only the effect
 			}
 			wants[kind+key] = value
 		}
@@ -175,18 +179,18 @@ func NodeWants(provider config.Provider, schematicID string, extensions []host.E
 	return wants
 }
 
-// RegisterWithTaints are the taints that its kubelet registers the node with.
+// RegisterWithTaints returns the taints with which the kubelet registers the node.
 func RegisterWithTaints(provider config.Provider) (taints []corev1.Taint) {
 	text, err := json.Marshal(provider.K8sKubeletConfig().ExtraConfig()["registerWithTaints"])
 	if err == nil {
-		_ = json.Unmarshal(text, &taints) //nolint:errcheck // what is none, a kubelet would refuse
+		_ = json.Unmarshal(text, &taints) //nolint:errcheck // a kubelet rejects invalid taints
 	}
 	return taints
 }
 
-// HostnameOf is what a machine calls itself after a boot with a configuration, and what its kubelet registers the node by: the
-// configuration's name, else one that Talos makes of the machine's identity (talos v1.13.0
-// internal/app/machined/pkg/controllers/network/hostname_config.go). DHCP gives no names here.
+// HostnameOf returns the host name of a machine after a boot with a configuration. Its kubelet registers the node with
+// this name. It is the configuration's name, or a name that Talos derives from the machine's identity (talos v1.13.0
+// internal/app/machined/pkg/controllers/network/hostname_config.go). The lab has no DHCP that sets names.
 func HostnameOf(active config.Provider, key string) string {
 	if named := active.NetworkHostnameConfig(); named != nil && named.Hostname() != "" {
 		return named.Hostname()

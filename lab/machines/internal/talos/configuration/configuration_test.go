@@ -8,7 +8,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 )
 
-// talos v1.12.6, controllers/k8s/node_taint_spec.go.
+// Source: talos v1.12.6, controllers/k8s/node_taint_spec.go.
 func TestTaintsOfANode(t *testing.T) {
 	taints := map[string]string{"a": "NoSchedule", "b": ":NoExecute", "c": "x:NoSchedule"}
 	provider := container.NewV1Alpha1(&v1alpha1.Config{MachineConfig: &v1alpha1.MachineConfig{MachineNodeTaints: taints}})

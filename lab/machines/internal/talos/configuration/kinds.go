@@ -9,11 +9,12 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// documentsFrom is the minor of Talos that has a document for most fields of v1alpha1.
+// documentsFrom is the first minor of Talos that has documents for most fields of v1alpha1.
 const documentsFrom = 14
 
-// kindsSince are the kinds of documents that are newer than Talos 1.8, by the first minor that has them (talos, pkg/machinery/config/types of release-1.8
-// to v1.14.1, each registry.Register). The package's table has the same, which a test compares.
+// kindsSince has the kinds of documents that are newer than Talos 1.8, by the first minor that has them (talos,
+// pkg/machinery/config/types of release-1.8 to v1.14.1, each registry.Register). A test compares it with the package's
+// table.
 var kindsSince = map[int][]string{
 	10: {
 		"EthernetConfig", "PCIDriverRebindConfig", "UserVolumeConfig",
@@ -45,7 +46,7 @@ var kindsSince = map[int][]string{
 	},
 }
 
-// sinceOf a kind, its first minor.
+// sinceOf is the first minor of each kind.
 var sinceOf = func() map[string]int {
 	since := map[string]int{}
 	for minor, kinds := range kindsSince {
@@ -56,14 +57,15 @@ var sinceOf = func() map[string]int {
 	return since
 }()
 
-// unknownKind is a release's error at the first document of a kind that it does not know (talos v1.13.0 config/configloader/internal/decoder/decoder.go
-// and config/internal/registry). What is no YAML is left to the loader.
+// unknownKind returns a release's error for the first document of a kind that the release does not know (talos v1.13.0
+// config/configloader/internal/decoder/decoder.go and config/internal/registry). The loader reports text that is not
+// YAML.
 func unknownKind(data []byte, minor int) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var document yaml.Node
 		if err := decoder.Decode(&document); errors.Is(err, io.EOF) || err != nil {
-			return nil //nolint:nilerr // the loader says it better
+			return nil //nolint:nilerr // the loader returns a better error
 		}
 		for _, node := range document.Content {
 			var meta struct {

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// The package's table of documents was read of every release's schema.
+// The package's table of documents was read from every release's schema.
 func TestKindsAreThoseOfTheTable(t *testing.T) {
 	text, err := os.ReadFile("../../../../../components/recipe/facts/data/talos-schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var table struct {
-		Kinds map[string]json.RawMessage // a definition, or a list of a definition, its first minor and its last
+		Kinds map[string]json.RawMessage // a definition, or a list of [definition, first minor, last minor]
 	}
 	if err := json.Unmarshal(text, &table); err != nil || len(table.Kinds) == 0 {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func document(kind, text string) string {
 	return "---\napiVersion: v1alpha1\nkind: " + kind + "\n" + text
 }
 
-// Each release says of a document what its own loader says (seen on Talos v1.13.0 and v1.14.1).
+// Each release must return the error of its loader for a document (seen on Talos v1.13.0 and v1.14.1).
 func TestDocumentsByRelease(t *testing.T) {
 	const conflict = "stable hostname is already set in v1alpha1 config"
 	for _, test := range []struct{ version, documents, problem string }{
@@ -77,7 +77,8 @@ func TestDocumentsByRelease(t *testing.T) {
 	}
 }
 
-// Talos <= 1.13 installs where `machine.install` says; from 1.14 on a document may, or nothing.
+// Talos <= 1.13 requires `machine.install`. Since 1.14 a document may replace it, or the configuration may have
+// neither.
 func TestWhereToInstall(t *testing.T) {
 	for version, problem := range map[string]string{"v1.13.9": `install instructions are required in "metal" mode`, "v1.14.1": ""} {
 		_, _, err := Load([]byte(whole), version, Mode{ToInstall: true})

@@ -1,4 +1,4 @@
-// Package containerd is how Talos composes containerd's configuration from parts.
+// Package containerd composes containerd's configuration from parts, as Talos does.
 package containerd
 
 import (
@@ -15,26 +15,28 @@ import (
 )
 
 const (
-	// Folder of the parts.
+	// Folder is the folder of the parts.
 	Folder = "/etc/cri/conf.d"
-	// CustomizationPath is the one part that a machine configuration may bring.
+	// CustomizationPath is the path of the only part that a machine configuration may add.
 	CustomizationPath = Folder + "/" + CustomizationPart
-	// CustomizationPart is its name among the parts.
+	// CustomizationPart is the file name of this part.
 	CustomizationPart = "20-customization.part"
-	// InMemoryFrom is the first minor of Talos that merges the customization without a file (talos v1.14.1 controllers/files/cri_config.go).
+	// InMemoryFrom is the first minor of Talos that merges the customization without a file (talos v1.14.1
+	// controllers/files/cri_config.go).
 	InMemoryFrom = 14
-	// inMemoryHead begins the names of the parts that have no file.
+	// inMemoryHead is the prefix of the names of parts that have no file.
 	inMemoryHead = "20-"
-	// ConfigPath is the merged configuration.
+	// ConfigPath is the path of the merged configuration.
 	ConfigPath = Folder + "/cri.toml"
 )
 
-// PartReadTo is the newest minor of Talos at which BasePart was compared with hack/cri-plugin.part (1.15: talos ad88231, which
-// adds a cgroup of the shims).
+// PartReadTo is the newest minor of Talos whose hack/cri-plugin.part was compared with BasePart (1.15: talos ad88231,
+// which adds a cgroup of the shims).
 const PartReadTo = 15
 
-// BasePart is Talos' own part (talos hack/cri-plugin.part at v1.9.6, v1.11.5, v1.12.6, v1.13.0). Images and NRI settings
-// that no GPU depends on are the same in all of them, and left out before 1.10 for `use_local_image_pull`.
+// BasePart returns Talos' part (talos hack/cri-plugin.part at v1.9.6, v1.11.5, v1.12.6, v1.13.0). It omits settings of
+// images and NRI on which no GPU depends. They are the same in all these releases, except `use_local_image_pull` before
+// 1.10.
 func BasePart(minor int) string {
 	base := `version = 3
 
@@ -61,8 +63,8 @@ func BasePart(minor int) string {
 `
 }
 
-// NvidiaPart is what the container toolkit's extension brings
-// (siderolabs/extensions nvidia-gpu/nvidia-container-toolkit/nvidia-container-runtime/10-nvidia-container-runtime.part).
+// NvidiaPart is the part of the container toolkit's extension (siderolabs/extensions
+// nvidia-gpu/nvidia-container-toolkit/nvidia-container-runtime/10-nvidia-container-runtime.part).
 const NvidiaPart = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
   privileged_without_host_devices = false
   runtime_engine = ""
@@ -72,12 +74,13 @@ const NvidiaPart = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.
     BinaryName = "/usr/local/bin/nvidia-container-runtime"
 `
 
-// InMemoryPart is the name of a customization's part, by which Talos >= 1.14 orders it among the others.
+// InMemoryPart returns the name of a customization's part. Talos >= 1.14 uses this name to sort it among the other
+// parts.
 func InMemoryPart(customization string) string { return inMemoryHead + customization + ".part" }
 
-// Merge makes one configuration of the parts, by file name: in lexical order; tables are merged, arrays are concatenated, scalars of
-// later parts win; a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's own
-// merge). The head names where each is from, as a release of that minor does.
+// Merge merges the parts in the lexical order of their file names. Tables are merged, arrays are concatenated, scalars
+// of later parts win, and a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's
+// merge). The head lists the source of each part, in the format of that minor.
 func Merge(parts map[string]string, minor int) (string, error) {
 	merged, out := map[string]any{}, &bytes.Buffer{}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
@@ -102,15 +105,15 @@ func Merge(parts map[string]string, minor int) (string, error) {
 	return out.String(), err
 }
 
-// Effective is what containerd makes of a merged configuration.
+// Effective is what containerd reads from a merged configuration.
 type Effective struct {
 	Runtimes []string // the names of the runtime handlers, sorted
 	Default  string   // the handler of pods without a RuntimeClass
-	NRI      bool     // NRI says that plugins may connect
+	NRI      bool     // whether plugins may connect
 }
 
-// Read starts containerd on a configuration. With `version` other than 3 containerd 2 reads the plugins under other
-// names, so that nothing of what Talos and the extensions set is found; it then runs on its own defaults.
+// Read returns what containerd reads from a configuration. With a `version` other than 3, containerd 2 uses other names
+// of the plugins. Then it ignores the settings of Talos and the extensions, and runs with its defaults.
 func Read(config string) (Effective, error) {
 	var document struct {
 		Version int `toml:"version"`

@@ -13,8 +13,8 @@ func TestParts(t *testing.T) {
 	for _, test := range []struct {
 		name, customization string
 		nvidia              bool
-		merged              string // a part of it, or of the error
-		runtimes            string // "": it is an error
+		merged              string // a part of the configuration, or of the error
+		runtimes            string // "" if an error is expected
 		standard            string
 	}{
 		{"the last scalar wins, the base part's table is merged into", runtime + ".containerd]\ndefault_runtime_name = 'nvidia'\n", true, "base-spec.json", "nvidia runc", "nvidia"},
@@ -46,7 +46,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestOrderOfCustomizations: the name that comes later in the alphabet wins (seen on Talos v1.14.1).
+// TestOrderOfCustomizations checks that the alphabetically last name wins (seen on Talos v1.14.1).
 func TestOrderOfCustomizations(t *testing.T) {
 	byDefault := func(runtime string) string {
 		return "[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = '" + runtime + "'\n"
@@ -64,7 +64,8 @@ func TestOrderOfCustomizations(t *testing.T) {
 	}
 }
 
-// TestHead: by these lines a client tells what the machine's configuration set (talos v1.13.0 and v1.14.1 internal/pkg/toml/merge.go).
+// TestHead checks the lines from which a client learns what the machine's configuration set (talos v1.13.0 and v1.14.1
+// internal/pkg/toml/merge.go).
 func TestHead(t *testing.T) {
 	parts := map[string]string{"00-base.part": containerd.BasePart(14), "20-customization.part": "[debug]\nlevel = 'info'\n"}
 	for minor, heads := range map[int][]string{

@@ -8,7 +8,7 @@ import (
 	"talos-gpu/lab/machines/internal/talos/containerd"
 )
 
-// A new minor may come with another part of Talos' own.
+// A new minor may have another part of Talos.
 func TestTheBasePartWasReadAtTheNewestMinor(t *testing.T) {
 	text, err := os.ReadFile("../../../../../components/recipe/facts/data/talos-releases.json")
 	if err != nil {

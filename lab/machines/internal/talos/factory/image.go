@@ -1,4 +1,4 @@
-// Package factory knows installer images, and asks the Image Factory what is in them.
+// Package factory parses references of installer images, and gets the images' contents from the Image Factory.
 package factory
 
 import (
@@ -19,12 +19,12 @@ import (
 // EmptySchematic is the ID of the schematic without customization (Image Factory documentation).
 const EmptySchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 
-// Installer is what an installer image's reference says.
+// Installer is the parsed reference of an installer image.
 type Installer struct {
 	Platform    string
 	SecureBoot  bool
 	SchematicID string
-	Version     string // Version with its v, e.g. v1.12.6.
+	Version     string // with its v, e.g. v1.12.6
 }
 
 // Image is an installed or pulled image of Talos.
@@ -33,17 +33,18 @@ type Image struct {
 	Contents
 }
 
-// Contents of an image.
+// Contents is what an image contains.
 type Contents struct {
-	Schematic  string // its YAML as the Factory gives it
+	Schematic  string // YAML, as the Factory returns it
 	Extensions []host.Extension
-	KernelArgs []string // KernelArgs that its schematic adds
+	KernelArgs []string // those that the schematic adds
 }
 
 var reference = regexp.MustCompile(`^[^/]+/(?:siderolabs/installer|(?:([a-z0-9]+)-)?installer(-secureboot)?/([0-9a-f]{64})):(v\d+\.\d+\.\d+(?:-[0-9a-z.]+)?)(?:@|$)`)
 
-// ParseInstaller reads a reference such as factory.talos.dev/metal-installer/ID:v1.12.6 (image-factory docs/api.md), or
-// the stock ghcr.io/siderolabs/installer:v1.12.6. The host is not looked at: the lab's Factory stands for every one.
+// ParseInstaller parses a reference such as factory.talos.dev/metal-installer/ID:v1.12.6 (image-factory docs/api.md),
+// or ghcr.io/siderolabs/installer:v1.12.6 without a schematic. It ignores the host, because the lab's Factory replaces
+// all registries.
 func ParseInstaller(image string) (Installer, error) {
 	parts := reference.FindStringSubmatch(image)
 	if parts == nil {
@@ -57,8 +58,9 @@ func ParseInstaller(image string) (Installer, error) {
 	}, nil
 }
 
-// CommandLine of an image that boots as UKI: what Talos starts its kernel with, and what the schematic adds (talos v1.13.0
-// pkg/machinery/kernel/kernel.go, DefaultArgs and SecureBootArgs; pkg/imager/imager.go, buildCmdline).
+// CommandLine returns the kernel command line of an image that boots as UKI: Talos' arguments and those of the
+// schematic (talos v1.13.0 pkg/machinery/kernel/kernel.go, DefaultArgs and SecureBootArgs; pkg/imager/imager.go,
+// buildCmdline).
 func (i Image) CommandLine() string {
 	args := []string{
 		"talos.platform=" + i.Platform, "console=tty0", "init_on_alloc=1", "slab_nomerge=", "pti=on", "consoleblank=0",
@@ -70,10 +72,10 @@ func (i Image) CommandLine() string {
 	return strings.Join(append(args, i.KernelArgs...), " ")
 }
 
-// ErrNotFound is what the Factory does not know.
+// ErrNotFound is the Factory's error for an unknown image.
 var ErrNotFound = errors.New("404 Not Found")
 
-// Client asks the Image Factory over HTTP.
+// Client is an HTTP client of the Image Factory.
 type Client struct {
 	url  string
 	http *http.Client
@@ -84,11 +86,12 @@ func NewClient(url string) *Client {
 	return &Client{url: strings.TrimRight(url, "/"), http: &http.Client{Timeout: 30 * time.Second}}
 }
 
-// contents is the annotation of a manifest by which the lab's Factory says what is in the image (lab/factory/index.ts).
+// contents is the annotation of a manifest with which the lab's Factory describes an image's contents
+// (lab/factory/index.ts).
 const contents = "lab.talos-gpu.dev/contents"
 
-// Resolve finds out what is in an installer image. Its errors are those that a machine meets when it pulls the image:
-// the Factory builds images when they are asked for, so that is where an unknown schematic or extension shows.
+// Resolve gets the contents of an installer image. It returns the errors that a machine gets when it pulls the image.
+// The Factory builds images on request, so a pull is the first step that reports an unknown schematic or extension.
 func (c *Client) Resolve(ctx context.Context, installer Installer) (Image, error) {
 	name := installer.Platform + "-installer"
 	if installer.SecureBoot {

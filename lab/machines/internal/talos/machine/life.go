@@ -17,14 +17,15 @@ import (
 	"talos-gpu/lab/machines/internal/talos/factory"
 )
 
-// shutdown is why a machine goes down.
+// shutdown is the reason why a machine goes down.
 type shutdown struct {
-	// upgrade is the image to install on the way (the old upgrade API does it after it has stopped everything).
+	// upgrade is the image to install before the reboot. The old upgrade API installs after it has stopped everything.
 	upgrade  *factory.Image
-	skipStop bool // skipStop: a reboot in mode force doesn't stop the services in order
+	skipStop bool // for a reboot in mode force, which does not stop the services in order
 }
 
-// Run is the machine's life: boots until ctx ends. The first boot takes no time: the machine is up when the lab begins.
+// Run boots the machine again and again until ctx ends. The first boot takes no time, because the machine is up when
+// the lab starts.
 func (m *Machine) Run(ctx context.Context) {
 	for first := true; ctx.Err() == nil; first = false {
 		life, end := context.WithCancel(ctx)
@@ -40,7 +41,7 @@ func (m *Machine) Run(ctx context.Context) {
 			m.fatal(err)
 			m.sleep(ctx, 10*time.Second)
 		case errors.Is(err, errPaused) && ctx.Err() == nil:
-			m.fatal(err) // a paused boot that gives way to a reboot counts as failed (seen on Talos v1.13.0)
+			m.fatal(err) // a paused boot that a reboot ends counts as failed (seen on Talos v1.13.0)
 		}
 		m.powerOff(ctx)
 		end()
@@ -62,7 +63,7 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 	m.update(func(s *state) {
 		s.slots.Boot()
 		s.next = nil
-		s.active = s.persistent // what was staged takes effect
+		s.active = s.persistent // a staged configuration takes effect
 	})
 	image := m.running()
 	for path, content := range map[string]string{
@@ -72,7 +73,7 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 			m.Event("%v", err)
 		}
 	}
-	m.update(func(s *state) { // from here on the API answers: the kernel's files exist before it
+	m.update(func(s *state) { // now the API answers, so the kernel's files must already exist
 		s.boot = boot{
 			id:       id,
 			host:     configuration.HostnameOf(s.active, m.spec.Name),
@@ -92,8 +93,8 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 	}
 }
 
-// brokenSlot is the fault `rollback`: the boot of the new slot fails, and Talos goes back to the old one. (No boot loader does that by itself:
-// talos v1.13.0 bootloader/sdboot/sdboot.go and grub/encode.go count no boots.)
+// brokenSlot is the fault `rollback`: the boot of the new slot fails, and Talos returns to the old one. No boot loader
+// does that by itself (talos v1.13.0 bootloader/sdboot/sdboot.go and grub/encode.go count no boots).
 func (m *Machine) brokenSlot(ctx context.Context) {
 	if !look(m, func(s *state) bool { return s.slots.Previous != nil && s.take("rollback") }) {
 		return
@@ -103,8 +104,8 @@ func (m *Machine) brokenSlot(ctx context.Context) {
 	m.sleep(ctx, firmwareTime)
 }
 
-// powerOff stops what runs, in the order of the sequence that the machine goes down by. The old upgrade API drains the node first, as the
-// program of a stack has done before it asks; that is not emulated.
+// powerOff stops the machine's services, in the order of the sequence with which the machine goes down. The old upgrade
+// API also drains the node first. That is not emulated, because a stack's program has already drained it.
 func (m *Machine) powerOff(ctx context.Context) {
 	next := look(m, func(s *state) *shutdown { return s.next })
 	if next == nil { // a failed boot
@@ -129,11 +130,11 @@ func (m *Machine) powerOff(ctx context.Context) {
 	api.stop()
 }
 
-// errPaused is the end of a boot that came to a pause.
+// errPaused is the error of a boot that was paused and then ended by a reboot.
 var errPaused = errors.New("the boot was paused")
 
-// fatal is the end of a boot whose sequence failed: an unconfirmed upgrade is taken back, also one that was installed in this very boot (seen
-// on Talos v1.13.0; talos v1.13.0 internal/app/machined/main.go, handle, and revert.go).
+// fatal ends a boot whose sequence failed. It reverts an unconfirmed upgrade, even one that was installed in the same
+// boot (seen on Talos v1.13.0; talos v1.13.0 internal/app/machined/main.go, handle, and revert.go).
 func (m *Machine) fatal(err error) {
 	m.Event("boot sequence failed: %v", err)
 	m.setStage(runtime.MachineStageRebooting, false)
@@ -150,19 +151,19 @@ func (m *Machine) setStage(stage runtime.MachineStage, ready bool, unmet ...runt
 	m.update(func(s *state) { s.boot.stage, s.boot.ready, s.boot.unmet = stage, ready, unmet })
 }
 
-// AwaitPower waits until the machine's first boot has come as far as it gets without lab time.
+// AwaitPower waits until the machine's first boot reaches the point that needs lab time.
 func (m *Machine) AwaitPower(ctx context.Context) error {
 	return m.await(ctx, func(s *state) bool { return s.boot.kubelet || s.unconfigured || len(s.boot.unmet) > 0 })
 }
 
 // Entry is a line of a machine's history.
 type Entry struct {
-	// At is when, in lab seconds.
+	// At is the time in lab seconds.
 	At   float64 `json:"at"`
 	What string  `json:"what"`
 }
 
-// Event records something in the machine's history.
+// Event adds an entry to the machine's history.
 func (m *Machine) Event(format string, args ...any) {
 	entry := Entry{At: m.env.Clock.Now(), What: fmt.Sprintf(format, args...)}
 	log.Printf("%s: %s", m.spec.Name, entry.What)
@@ -171,8 +172,8 @@ func (m *Machine) Event(format string, args ...any) {
 	m.s.events = append(m.s.events, entry)
 }
 
-// BootLog is the part of the history that is of this boot, as lines with the lab's seconds in front: the kernel's ring buffer and machined's
-// log are in memory, and go with it.
+// BootLog returns the history of this boot, as lines that begin with lab seconds. Earlier boots are absent, because the
+// kernel's ring buffer and machined's log are in memory.
 func (m *Machine) BootLog() (lines []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,9 +26,9 @@ import (
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
-// These live a machine through boots and upgrades. What real Talos does was seen by lab/tests/real-talos.
+// These tests take a machine through boots and upgrades. lab/tests/real-talos has observed what real Talos does.
 
-// fast: a lab minute takes 10 ms, so that a boot that gives up after 70 minutes does so in less than a second.
+// fast makes a lab minute take 10 ms, so that a boot that gives up after 70 minutes needs less than a second.
 const fast = 6000
 
 const base = `version: v1alpha1
@@ -53,7 +53,7 @@ const (
 	part    = "    - {path: /etc/cri/conf.d/20-customization.part, op: create, permissions: 0o644, content: \"[plugins]\\n\"}\n"
 )
 
-// configuration of a worker with further lines below `machine`.
+// configuration returns a worker's configuration with more lines below `machine`.
 func configuration(machineLines ...string) []byte {
 	return []byte(fmt.Sprintf(base, strings.Join(machineLines, "\n")))
 }
@@ -61,7 +61,7 @@ func configuration(machineLines ...string) []byte {
 // gpu and plain are the IDs of two schematics.
 var gpu, plain = strings.Repeat("a", 64), factory.EmptySchematic
 
-// newFactory knows one schematic, and a release that lacks its extensions.
+// newFactory serves the two schematics, and one release that lacks the extensions of gpu.
 func newFactory(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/") // /v2/IMAGE/SCHEMATIC/manifests/VERSION
@@ -84,7 +84,7 @@ func newFactory(t *testing.T) string {
 	return server.URL
 }
 
-// must gives what a call answers that may not fail.
+// must returns the answer of a call that must not fail.
 func must[T any](answer T, err error) T {
 	if err != nil {
 		panic(err)
@@ -92,10 +92,10 @@ func must[T any](answer T, err error) T {
 	return answer
 }
 
-// life of a machine that runs.
+// life is a machine that runs.
 type life struct{ *machine.Machine }
 
-// start a worker with a card.
+// start starts a worker with a card.
 func start(t *testing.T, version, schematicID string, config []byte) life {
 	t.Helper()
 	dir := t.TempDir()
@@ -120,7 +120,7 @@ func start(t *testing.T, version, schematicID string, config []byte) life {
 	return life{m}
 }
 
-// until waits for a condition on the machine, and says what it had when that doesn't come.
+// until waits for a condition on the machine. If the condition does not come, it fails with the machine's report.
 func (l life) until(t *testing.T, what string, met func(machine.Report) bool) machine.Report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -149,7 +149,8 @@ func (l life) said(text string) bool {
 	return false
 }
 
-// A module without a declaration: the persistence daemon waits for it, the boot never ends, and a machine that was upgraded goes back to what it ran before.
+// The persistence daemon waits for a module that is not declared, so the boot never ends. An upgraded machine then
+// returns to its old image.
 func TestUndeclaredModulesUndoTheUpgrade(t *testing.T) {
 	l := start(t, "v1.12.6", plain, configuration())
 	l.until(t, "running", up)
@@ -190,7 +191,8 @@ func TestAMachineIsCalledByItsConfiguration(t *testing.T) {
 	}
 }
 
-// Seen on Talos v1.13.0: a caller who is gone stops no installation, and no reboot follows; a paused boot that gives way takes the upgrade back.
+// Seen on Talos v1.13.0: an installation continues after its caller has gone, and no reboot follows. A reboot that ends
+// a paused boot reverts the upgrade.
 func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	l, image := start(t, "v1.13.0", plain, configuration(modules, "  files:\n"+part)), installer(gpu, "v1.13.0")
 	l.until(t, "running", up)
@@ -203,7 +205,7 @@ func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	if report := l.Report(); !up(report) || report.Reboots != 0 || !l.said("starting upgrade: installer_image="+image) || !l.said("upgrade completed successfully: exit_code=0") {
 		t.Fatalf("%+v", report)
 	}
-	// The next boot pauses; the one after it runs what ran before.
+	// The next boot pauses, and the boot after it runs the old image.
 	twice := configuration(modules, "  files:\n"+part+part)
 	must(l.Apply(&api.ApplyConfigurationRequest{Data: twice, Mode: api.ApplyConfigurationRequest_STAGED}))
 	must(l.Reboot(false))
@@ -214,7 +216,7 @@ func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	}
 }
 
-// Seen on Talos v1.13.0: containerd runs without what serves pods, and the kubelet ends at every start.
+// Seen on Talos v1.13.0: containerd runs without its CRI service, and the kubelet fails at every start.
 func TestADefaultRuntimeThatTheImageDoesNotHave(t *testing.T) {
 	byDefault := strings.Replace(part, "[plugins]", `[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'nvidia'`, 1)
 	l := start(t, "v1.13.0", plain, configuration())
@@ -230,7 +232,8 @@ func TestADefaultRuntimeThatTheImageDoesNotHave(t *testing.T) {
 	}
 }
 
-// Seen on Talos v1.14.1: containerd takes the part as it runs, the first of two; its file is not there, and other files are written at the next boot.
+// Seen on Talos v1.14.1: the running containerd gets the first of two parts. Its file does not exist, and other files
+// are written at the next boot.
 func TestFilesOnARunningTalos114(t *testing.T) {
 	byDefault := strings.Replace(part, "[plugins]", `[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'nvidia'`, 1)
 	owners := "    - {path: /var/lib/owner.conf, op: create, permissions: 0o644, content: theirs}\n"
@@ -251,7 +254,7 @@ func TestFilesOnARunningTalos114(t *testing.T) {
 	}
 }
 
-// documents of Talos 1.14, below a configuration.
+// documents appends documents of Talos 1.14 to a configuration.
 func documents(config []byte, texts ...string) []byte {
 	for _, text := range texts {
 		config = append(config, "---\napiVersion: v1alpha1\n"+text...)
@@ -259,7 +262,7 @@ func documents(config []byte, texts ...string) []byte {
 	return config
 }
 
-// Seen on Talos v1.14.1: what documents say of sysctls, modules and containerd counts before `machine`, and is in force at once.
+// Seen on Talos v1.14.1: documents about sysctls, modules and containerd override `machine`, and take effect at once.
 func TestDocumentsOfTalos114(t *testing.T) {
 	byDefault := func(runtime string) string {
 		return "  [plugins.'io.containerd.cri.v1.runtime'.containerd]\n  default_runtime_name = '" + runtime + "'\n"
@@ -303,7 +306,8 @@ func (l life) service(id string) resources.Service {
 	return resources.Service{}
 }
 
-// Seen on Talos v1.14.1: isolation begins with a boot, and without it containerd does not come back from its next change.
+// Seen on Talos v1.14.1: isolation begins with a boot. Without that boot, containerd does not start again after its
+// next change.
 func TestIsolationWaitsForABoot(t *testing.T) {
 	const isolation = "kind: SecurityProfileConfig\nworkloadIsolation: true\n"
 	l := start(t, "v1.14.1", gpu, configuration(modules))
@@ -327,7 +331,7 @@ func TestIsolationWaitsForABoot(t *testing.T) {
 	}
 }
 
-// Seen on Talos v1.13.0 and v1.14.1: a document of 1.14, and a field that one of its documents says as well.
+// Seen on Talos v1.13.0 and v1.14.1: a document of 1.14, and a field that a document also sets.
 func TestConfigurationsThatAReleaseRefuses(t *testing.T) {
 	sysctl := documents(configuration(), "kind: SysctlConfig\nparams: {vm.swappiness: \"1\"}\n")
 	twice := documents(configuration("  features: {stableHostname: true}"), "kind: HostnameConfig\nauto: stable\n")
@@ -377,7 +381,8 @@ func TestABusyMachineRefuses(t *testing.T) {
 	}
 }
 
-// Seen on Talos v1.13.0: a missing image is reported at once; anything else only on the console, since Talos tries again.
+// Seen on Talos v1.13.0: a missing image is reported at once. Other errors are only on the console, because Talos tries
+// again.
 func TestAPullThatFails(t *testing.T) {
 	l := start(t, "v1.13.0", plain, configuration())
 	l.until(t, "running", up)

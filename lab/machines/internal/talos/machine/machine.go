@@ -1,5 +1,6 @@
-// Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it. It has what kills, fleets
-// and a stack without one of its fixes need. What real Talos does was seen by `lab/tests/real-talos` (v1.13.0, lab/docs/conformance.md).
+// Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it. It has
+// what tests need of killed programs, of fleets, and of a stack without one of its fixes. `lab/tests/real-talos` has
+// observed what real Talos does (v1.13.0, lab/docs/conformance.md).
 package machine
 
 import (
@@ -24,46 +25,46 @@ import (
 	"talos-gpu/lab/machines/internal/talos/slots"
 )
 
-// Environment is what a machine shares with the others.
+// Environment is what all machines share.
 type Environment struct {
 	Clock   *clock.Clock
 	Factory *factory.Client
-	Dir     string         // where machines keep their file systems, a folder each
-	Cluster []spec.Machine // Cluster lists the machines of the cluster
+	Dir     string         // has a folder for each machine's file system
+	Cluster []spec.Machine // the machines of the cluster
 	// ServeMaintenance makes the API server of a machine without a configuration.
 	ServeMaintenance func(*Machine) *grpc.Server
-	Etcd             *Etcd // Etcd of the cluster; nil: it stands
-	// AdminKubeconfig makes what a control plane gives to who asks for it; nil without Kubernetes.
+	Etcd             *Etcd // the cluster's etcd; nil if it is already bootstrapped
+	// AdminKubeconfig makes the kubeconfig that a control plane returns. It is nil without Kubernetes.
 	AdminKubeconfig func() ([]byte, error)
 }
 
-// Machine is one machine. Its methods may be called from anywhere.
+// Machine is one machine. Its methods are safe for concurrent use.
 type Machine struct {
 	spec spec.Machine
 	env  Environment
 	root string
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced on each change
+	changed chan struct{} // closed and replaced after each change
 	s       state
 
-	publishing sync.Mutex // resources are synchronised one change at a time
-	// maintenance is where a machine without a configuration listens, apart from the others: nothing but its own address
-	// tells who is meant there. Nil where the machine began with a configuration.
+	publishing sync.Mutex // makes the resources follow one change at a time
+	// maintenance is the listener of a machine without a configuration. Each such machine has another address, because
+	// nothing else tells which machine a call is meant for. It is nil if the machine began with a configuration.
 	maintenance   net.Listener
-	maintenanceAt string // its address, also while it is closed
+	maintenanceAt string // the listener's address, also while it is closed
 
 	installing sync.Mutex // held while an installer runs (talos v1.13.0 internal/app/lifecycle)
 }
 
-// state is all that changes.
+// state is everything that changes.
 type state struct {
 	slots      *slots.Pair[factory.Image]
 	active     config.Provider
 	persistent config.Provider
-	// unconfigured: the machine runs from its boot medium and waits for its first configuration.
+	// unconfigured says that the machine runs from its boot medium and waits for its first configuration.
 	unconfigured bool
-	images       map[string]factory.Image // pulled into containerd, by reference
+	images       map[string]factory.Image // images in containerd's store, by reference
 
 	boot boot
 	next *shutdown // why the machine goes down; nil while it stays up
@@ -73,27 +74,27 @@ type state struct {
 	faults                      map[string]int
 }
 
-// boot is what begins with each boot.
+// boot is the state that starts anew with each boot.
 type boot struct {
 	id       string
-	host     string  // the name that the machine has until the next boot
-	began    float64 // when, in lab seconds
+	host     string  // the host name until the next boot
+	began    float64 // in lab seconds
 	stage    runtime.MachineStage
-	ready    bool // ready: the boot sequence is done, and every condition is met
+	ready    bool // the boot sequence is done and all conditions are met
 	unmet    []runtime.UnmetCondition
 	kubelet  bool
-	parts    config.Provider // parts: the configuration whose images Kubernetes' parts run; nil before the kubelet runs
-	applied  bool            // applied: a configuration was handed over in this boot
+	parts    config.Provider // the configuration whose images Kubernetes' parts run; nil before the kubelet runs
+	applied  bool            // a configuration was applied in this boot
 	driver   nvidia.Driver
 	sysctls  map[string]string
 	cri      cri
-	isolated bool // isolated: the boot began with workload isolation, and has its service
+	isolated bool // the boot began with workload isolation and has its service
 	services []resources.Service
-	end      context.CancelFunc // end takes the machine down
+	end      context.CancelFunc // takes the machine down
 	api      *server
 }
 
-// New makes a machine that is off: installed, or with a boot medium alone where it has no configuration.
+// New makes a machine that is off. It is installed, or has only a boot medium if it has no configuration.
 func New(ctx context.Context, description spec.Machine, env Environment) (*Machine, error) {
 	installer := factory.Installer{
 		Platform:    description.Platform,
@@ -133,7 +134,7 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 	return m, os.MkdirAll(m.root, 0o755)
 }
 
-// update changes the state, shows the change in the resources, and wakes who watches.
+// update changes the state, updates the resources, and wakes the watchers.
 func (m *Machine) update(change func(s *state)) {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
@@ -163,12 +164,12 @@ func (m *Machine) active() config.Provider {
 	return look(m, func(s *state) config.Provider { return s.active })
 }
 
-// running is the image that was booted last.
+// running returns the image that was booted last.
 func (m *Machine) running() factory.Image {
 	return look(m, func(s *state) factory.Image { return s.slots.Running })
 }
 
-// await waits until a condition holds.
+// await waits until a condition is met.
 func (m *Machine) await(ctx context.Context, met func(s *state) bool) error {
 	for {
 		m.mu.Lock()

@@ -22,7 +22,7 @@ import (
 	"talos-gpu/lab/machines/internal/talos/factory"
 )
 
-// firstConfiguration of a machine: the file's, or one that says nothing.
+// firstConfiguration returns the configuration of the file, or an empty one without a file.
 func firstConfiguration(path, version string) (config.Provider, error) {
 	if path == "" {
 		return nothing(), nil
@@ -43,9 +43,9 @@ func nothing() config.Provider {
 	})
 }
 
-// maintenanceSequence waits for the first configuration, installs the image that it names, and reboots into it (talos
-// v1.13.0 internal/app/machined/pkg/controllers/config/acquire.go, stateMaintenance, and v1alpha1_sequencer.go, Install).
-// A failed installation leaves nothing on the disk, so the machine comes back to where it was.
+// maintenanceSequence waits for the first configuration, installs its image, and reboots into it (talos v1.13.0
+// internal/app/machined/pkg/controllers/config/acquire.go, stateMaintenance, and v1alpha1_sequencer.go, Install). A
+// failed installation leaves nothing on the disk, so the machine returns to maintenance mode.
 func (m *Machine) maintenanceSequence(ctx context.Context, _ bool) error {
 	m.setStage(runtime.MachineStageMaintenance, false)
 	m.Event("this machine is reachable in maintenance mode at %s", m.MaintenanceAddress())
@@ -61,7 +61,7 @@ func (m *Machine) maintenanceSequence(ctx context.Context, _ bool) error {
 	return err
 }
 
-// serveMaintenance until a configuration has come.
+// serveMaintenance serves the maintenance API until a configuration has been applied.
 func (m *Machine) serveMaintenance(ctx context.Context) error {
 	if m.maintenance == nil {
 		listener, err := net.Listen("tcp", m.maintenanceAt)
@@ -73,7 +73,7 @@ func (m *Machine) serveMaintenance(ctx context.Context) error {
 	server := m.env.ServeMaintenance(m)
 	go server.Serve(m.maintenance) //nolint:errcheck // ends with Stop
 	err := m.await(ctx, func(s *state) bool { return !s.unconfigured })
-	server.GracefulStop() // the answer to who brought the configuration goes out first
+	server.GracefulStop() // first sends the answer to the client that applied the configuration
 	m.maintenance = nil
 	return err
 }
@@ -93,14 +93,14 @@ func (m *Machine) installFirst(ctx context.Context) error {
 	m.Event("installed Talos %s, schematic %s", image.Version, image.SchematicID)
 	m.update(func(s *state) {
 		s.slots.Install(image, false)
-		s.slots.Confirm() // there is nothing to fall back to
+		s.slots.Confirm() // there is no previous image
 		s.images = map[string]factory.Image{}
 	})
 	return nil
 }
 
-// applyFirst is apply-config to a machine in maintenance mode: every mode but `staged` applies at once, and starts the
-// installation (talos v1.13.0 v1alpha1_server.go, ApplyConfiguration, inMaintenance).
+// applyFirst is apply-config to a machine in maintenance mode. Every mode except `staged` applies at once and starts
+// the installation (talos v1.13.0 v1alpha1_server.go, ApplyConfiguration, inMaintenance).
 func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machine.ApplyConfiguration, error) {
 	wanted, _, err := configuration.Load(request.GetData(), m.running().Version, configuration.Mode{ToInstall: true})
 	if err != nil {
@@ -119,16 +119,18 @@ func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machi
 	return answer, nil
 }
 
-// MaintenanceAddress is where the machine answers while it is in maintenance mode; "" when it began with a configuration.
+// MaintenanceAddress returns the address of the machine's API in maintenance mode, or "" if the machine began with a
+// configuration.
 func (m *Machine) MaintenanceAddress() string { return m.maintenanceAt }
 
-// InMaintenance says that the machine waits for its first configuration: its API has only what
-// serveMaintenance lets in.
+// InMaintenance reports whether the machine waits for its first configuration. Until then it has only the API of
+// serveMaintenance.
 func (m *Machine) InMaintenance() bool {
 	return look(m, func(s *state) bool { return s.unconfigured })
 }
 
-// Authority of the machine API, which a control plane's configuration holds; nil on a worker, and before there is one.
+// Authority returns the CA of the machine API from a control plane's configuration. It returns nil on a worker, and
+// before the first configuration.
 func (m *Machine) Authority() *x509.PEMEncodedCertificateAndKey {
 	security := m.active().Machine().Security()
 	if m.InMaintenance() || security == nil {
@@ -140,7 +142,7 @@ func (m *Machine) Authority() *x509.PEMEncodedCertificateAndKey {
 	return nil
 }
 
-// busy is the answer while the machine installs or goes down.
+// busy returns an error while the machine installs or goes down.
 func (m *Machine) busy() error {
 	if look(m, func(s *state) *shutdown { return s.next }) != nil {
 		return status.Error(codes.FailedPrecondition, "reboot or upgrade is already in progress")
@@ -153,7 +155,7 @@ func (m *Machine) busy() error {
 }
 
 // Apply is apply-config (talos v1.13.0 internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go,
-// ApplyConfiguration; the refusal while busy is 1.13's, and taken for the older releases too).
+// ApplyConfiguration). The error of a busy machine is that of 1.13, and here older releases return it too.
 func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.ApplyConfiguration, error) {
 	if m.InMaintenance() {
 		return m.applyFirst(request)
@@ -192,16 +194,16 @@ func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.Ap
 		m.applyLive()
 	}
 	if mode == machine.ApplyConfigurationRequest_REBOOT {
-		m.goDown(&shutdown{}) //nolint:errcheck // busy was asked
+		m.goDown(&shutdown{}) //nolint:errcheck // busy has already checked it
 		if request.GetMode() == machine.ApplyConfigurationRequest_AUTO {
-			details += ": " + reboot.Error() // auto came to reboot: say why
+			details += ": " + reboot.Error() // for mode auto, say why the machine reboots
 		}
 	}
 	return &machine.ApplyConfiguration{Mode: mode, ModeDetails: details, Warnings: warnings}, nil
 }
 
-// resolveMode says how a change takes effect. From Talos 1.14 on everything applies live, and there is no mode reboot. No caller here
-// tries a configuration for a while (mode try).
+// resolveMode returns how a change takes effect. Since Talos 1.14 everything applies live, and there is no mode reboot.
+// The mode try, which tests a configuration for a while, is not emulated, because no caller uses it.
 func resolveMode(asked machine.ApplyConfigurationRequest_Mode, needs error, live bool) (machine.ApplyConfigurationRequest_Mode, string, error) {
 	if live {
 		needs = nil

@@ -12,7 +12,7 @@ import (
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
-// Services that the machine runs or wants to run.
+// Services returns the services that the machine runs or wants to run.
 func (m *Machine) Services() []resources.Service {
 	return look(m, func(s *state) []resources.Service { return append([]resources.Service{}, s.boot.services...) })
 }
@@ -34,11 +34,12 @@ func earlyServices() []resources.Service {
 	return running("apid", "auditd", "containerd", "machined", "syslogd", "udevd")
 }
 
-// kubeletFails is what Talos says each time that its kubelet ends: containerd, which is healthy, serves no pods (seen on Talos v1.13.0).
+// kubeletFails is Talos' message after each failure of the kubelet. containerd is healthy but does not serve pods (seen
+// on Talos v1.13.0).
 const kubeletFails = `Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\"msg\":\"command failed\",\"err\":\"failed to run Kubelet: validate service connection: validate CRI v1 runtime API for endpoint \\\"unix:///run/containerd/containerd.sock\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\"}")`
 
-// services of a machine in the state s once the boot sequence has started them. Without pods, containerd refuses its configuration of
-// them, and the kubelet fails.
+// services returns a machine's services after the boot sequence has started them. If pods is false, containerd has
+// rejected its configuration for pods, and the kubelet fails.
 func (m *Machine) services(s *state, pods bool) []resources.Service {
 	list, dependents := earlyServices(), []string{"kubelet"}
 	if s.boot.isolated {
@@ -73,8 +74,9 @@ func (m *Machine) services(s *state, pods bool) []resources.Service {
 	return list
 }
 
-// extensionServices are those of NVIDIA's toolkit, which wait for the driver; no service reads those of others
-// (siderolabs/extensions nvidia-gpu/nvidia-container-toolkit/*/nvidia-persistenced.yaml and nvidia-cdi-gen.yaml).
+// extensionServices returns the services of NVIDIA's toolkit, which wait for the driver (siderolabs/extensions
+// nvidia-gpu/nvidia-container-toolkit/*/nvidia-persistenced.yaml and nvidia-cdi-gen.yaml). It ignores the services of
+// other extensions, because nothing reads them.
 func extensionServices(s *state, extension host.Extension) []resources.Service {
 	if !strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") {
 		return nil
@@ -95,7 +97,7 @@ func extensionServices(s *state, extension host.Extension) []resources.Service {
 	return list
 }
 
-// notUp are the services that keep the boot sequence from ending.
+// notUp returns the services for which the boot sequence still waits.
 func notUp(list []resources.Service) (names []string) {
 	for _, service := range list {
 		if service.State != "Running" && service.State != "Finished" {
@@ -105,13 +107,14 @@ func notUp(list []resources.Service) (names []string) {
 	return names
 }
 
-// Etcd of the cluster stands once its context has ended, and with it the Kubernetes API. A nil one stands.
+// Etcd is the cluster's etcd. It is bootstrapped when its context has ended, and then the Kubernetes API exists. A nil
+// Etcd is bootstrapped.
 type Etcd struct {
-	missing   context.Context //nolint:containedctx // it is all that there is to know
+	missing   context.Context //nolint:containedctx // it ends when etcd is bootstrapped
 	bootstrap context.CancelFunc
 }
 
-// NewEtcd makes an etcd that stands, or one that waits until a control plane is asked to bootstrap it.
+// NewEtcd makes an etcd that is already bootstrapped, or one that waits for a bootstrap call on a control plane.
 func NewEtcd(stands bool) *Etcd {
 	missing, bootstrap := context.WithCancel(context.Background())
 	if stands {
@@ -120,10 +123,11 @@ func NewEtcd(stands bool) *Etcd {
 	return &Etcd{missing, bootstrap}
 }
 
-// Stands says that etcd exists.
+// Stands reports whether etcd is bootstrapped.
 func (e *Etcd) Stands() bool { return e == nil || e.missing.Err() != nil }
 
-// joinEtcd waits until the cluster's etcd stands: then the machine's own member runs, and its kubelet has an API to join.
+// joinEtcd waits until the cluster's etcd is bootstrapped. Then the machine's etcd member runs, and its kubelet has an
+// API to join.
 func (m *Machine) joinEtcd(ctx context.Context) {
 	if m.env.Etcd.Stands() {
 		return
@@ -139,7 +143,7 @@ func (m *Machine) joinEtcd(ctx context.Context) {
 	}
 }
 
-// Bootstrap etcd (talos v1.13.0 v1alpha1_server.go, Bootstrap).
+// Bootstrap bootstraps etcd (talos v1.13.0 v1alpha1_server.go, Bootstrap).
 func (m *Machine) Bootstrap() error {
 	m.Event("bootstrap request received")
 	switch {
@@ -154,24 +158,24 @@ func (m *Machine) Bootstrap() error {
 	return nil
 }
 
-// server is the API of one boot. It goes with the boot, and cuts every call then, as a machine's reboot does.
+// server is the API of one boot. It ends with the boot and then cancels every call, as a machine's reboot does.
 type server struct {
 	resources *resources.State
-	up        context.Context //nolint:containedctx // the boot's own
+	up        context.Context //nolint:containedctx // of the boot
 	stop      context.CancelFunc
 }
 
 func newServer() *server {
 	st, err := resources.NewState(context.Background())
 	if err != nil {
-		panic(err) // resource types of the library that can't be registered: nothing that a user could correct
+		panic(err) // a resource type of the library cannot be registered, which no user can correct
 	}
 	up, stop := context.WithCancel(context.Background())
 	return &server{resources: st, up: up, stop: stop}
 }
 
-// API of the running boot: its resources, and a context that ends with it; or the error of a dial. A client that knows the cluster's authority does not trust the certificate of a
-// machine in maintenance mode.
+// API returns the resources of the running boot and a context that ends with it, or the error of a dial. A client with
+// the cluster's CA does not trust the certificate of a machine in maintenance mode.
 func (m *Machine) API() (up context.Context, shown *resources.State, err error) {
 	api, unconfigured := look(m, func(s *state) *server { return s.boot.api }), look(m, func(s *state) bool { return s.unconfigured })
 	switch {

@@ -14,7 +14,7 @@ import (
 	"talos-gpu/lab/machines/internal/talos/factory"
 )
 
-// goDown takes the machine down; the answer is an actor, whose events nothing here follows.
+// goDown takes the machine down. It returns an actor ID, which no caller uses to follow events.
 func (m *Machine) goDown(why *shutdown) (actor string, err error) {
 	var end context.CancelFunc
 	m.update(func(s *state) {
@@ -29,14 +29,15 @@ func (m *Machine) goDown(why *shutdown) (actor string, err error) {
 	return uuid.NewString(), nil
 }
 
-// Reboot the machine. There is no check of etcd's quorum: that is the caller's business (talos v1.13.0
+// Reboot reboots the machine. It does not check etcd's quorum, which is the caller's responsibility (talos v1.13.0
 // v1alpha1_server.go, Reboot).
 func (m *Machine) Reboot(force bool) (actor string, err error) {
 	m.Event("reboot via API received")
 	return m.goDown(&shutdown{skipStop: force})
 }
 
-// fetch an image from its registry. Only installer images are known by what is in them; any other is just there afterwards.
+// fetch gets an image from its registry. Only installer images have known contents, and every other image can be
+// fetched.
 func (m *Machine) fetch(ctx context.Context, reference string) (image factory.Image, err error) {
 	if look(m, func(s *state) bool { return s.take("pull-error") }) {
 		return image, fmt.Errorf("failed to pull image %q: failed to do request: connection reset by peer", reference)
@@ -53,7 +54,7 @@ func (m *Machine) fetch(ctx context.Context, reference string) (image factory.Im
 	return image, nil
 }
 
-// Pull an image onto the disk.
+// Pull pulls an image to the disk.
 func (m *Machine) Pull(ctx context.Context, reference string) error {
 	if look(m, func(s *state) bool { _, ok := s.images[reference]; return ok }) {
 		return nil
@@ -65,9 +66,9 @@ func (m *Machine) Pull(ctx context.Context, reference string) error {
 	return err
 }
 
-// PullPatiently pulls as the API does: what the registry does not know is reported at once. After any other error Talos tries again for 20
-// minutes, and says why in its console alone (seen on Talos v1.12.6 and v1.13.0; talos v1.13.0 internal/app/images/images.go and
-// internal/pkg/containers/image/image.go).
+// PullPatiently pulls like the API. It reports at once that the registry does not know an image. After any other error,
+// Talos tries again for 20 minutes and writes the error only to its console (seen on Talos v1.12.6 and v1.13.0; talos
+// v1.13.0 internal/app/images/images.go and internal/pkg/containers/image/image.go).
 func (m *Machine) PullPatiently(ctx context.Context, reference string) error {
 	for left := pullTimeout; ; left -= pullAgainTime {
 		err := m.Pull(ctx, reference)
@@ -99,9 +100,9 @@ func (m *Machine) pulled(reference string) (factory.Image, error) {
 	return image, nil
 }
 
-// UpgradeAndReboot is the old upgrade API: pull and validate the image, then install and reboot in the background. It pulls into memory,
-// also what was pulled onto the disk before: that is another containerd (seen on Talos v1.12.6; talos v1.12.6 v1alpha1_server.go, Upgrade,
-// and internal/pkg/install/pull.go).
+// UpgradeAndReboot is the old upgrade API: it pulls and validates the image, then installs and reboots in the
+// background. It always pulls the image again, into the memory of another containerd (seen on Talos v1.12.6; talos
+// v1.12.6 v1alpha1_server.go, Upgrade, and internal/pkg/install/pull.go).
 func (m *Machine) UpgradeAndReboot(ctx context.Context, reference string) (actor string, err error) {
 	if err := m.busy(); err != nil {
 		return "", err
@@ -117,8 +118,8 @@ func (m *Machine) UpgradeAndReboot(ctx context.Context, reference string) (actor
 	return m.goDown(&shutdown{upgrade: &image})
 }
 
-// Install is the new upgrade API: it installs an image that was pulled before, and does not reboot. The number is the
-// installer's exit code (talos v1.13.0 internal/app/lifecycle/lifecycle.go).
+// Install is the new upgrade API: it installs a pulled image and does not reboot. It returns the installer's exit code
+// (talos v1.13.0 internal/app/lifecycle/lifecycle.go).
 func (m *Machine) Install(ctx context.Context, reference string, progress func(string)) (code int32, err error) {
 	if look(m, func(s *state) *shutdown { return s.next }) != nil || !m.installing.TryLock() {
 		return 0, status.Error(codes.FailedPrecondition, "another installation/upgrade is already in progress")
@@ -131,14 +132,15 @@ func (m *Machine) Install(ctx context.Context, reference string, progress func(s
 	begins, ends := consoleOf(m.running().Version, reference)
 	m.Event("%s", begins)
 	progress("installing Talos " + image.Version)
-	// A caller who is gone stops no installation (seen on Talos v1.13.0: it installs to the end, and does not reboot).
+	// The installation continues after its caller has gone (seen on Talos v1.13.0: it installs to the end, and does not
+	// reboot).
 	m.install(context.WithoutCancel(ctx), image)
 	m.Event("%s", ends)
 	return 0, nil
 }
 
-// consoleOf an installation is what the console has of its begin and its end (seen on Talos v1.13.0; talos v1.13.0 and v1.14.0
-// internal/app/lifecycle/lifecycle.go).
+// consoleOf returns the console's lines at the start and the end of an installation (seen on Talos v1.13.0; talos
+// v1.13.0 and v1.14.0 internal/app/lifecycle/lifecycle.go).
 func consoleOf(version, reference string) (begins, ends string) {
 	if host.Minor(version) >= 14 {
 		return fmt.Sprintf(`starting upgrade {"service": "lifecycle", "installer_image": %q, "disk": "/dev/sda"}`, reference), `upgrade completed {"service": "lifecycle", "exit_code": 0}`
@@ -146,7 +148,8 @@ func consoleOf(version, reference string) (begins, ends string) {
 	return fmt.Sprintf("starting upgrade: installer_image=%s, disk=/dev/sda", reference), "upgrade completed successfully: exit_code=0"
 }
 
-// install runs the installer, which writes the other slot. That it refuses too far a way is not emulated: the program does before it.
+// install runs the installer, which writes the other slot. The real installer rejects an upgrade over too many minors.
+// That is not emulated, because the program rejects it earlier.
 func (m *Machine) install(ctx context.Context, image factory.Image) {
 	if m.env.Clock.Sleep(ctx, installTime) != nil {
 		return // the lab ends
@@ -155,7 +158,7 @@ func (m *Machine) install(ctx context.Context, image factory.Image) {
 	m.update(func(s *state) { s.slots.Install(image, host.Minor(image.Version) >= 14); s.upgrades++ })
 }
 
-// Faults that a machine can be given.
+// Faults are the faults that a machine can have.
 var Faults = []string{
 	"rollback",        // the boot of the next upgraded slot fails: the machine comes up with the old image
 	"refuse",          // API calls are refused: unavailable
@@ -176,7 +179,7 @@ func (m *Machine) Fault(kind string, times int) error {
 	return nil
 }
 
-// take uses a fault up once.
+// take uses a fault once, and reports whether the machine had it.
 func (s *state) take(kind string) bool {
 	if s.faults[kind] <= 0 {
 		return false
@@ -185,7 +188,7 @@ func (s *state) take(kind string) bool {
 	return true
 }
 
-// Called counts an API call and lets the faults of the connection happen. True: the answer is to be lost.
+// Called counts an API call and applies the faults of the connection. lost says that the answer must be lost.
 func (m *Machine) Called(ctx context.Context) (lost bool, err error) {
 	m.mu.Lock()
 	m.s.requests++

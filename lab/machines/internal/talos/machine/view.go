@@ -16,7 +16,7 @@ import (
 
 var _ host.Machine = (*Machine)(nil)
 
-// Key, Name, Address, Role, RootFS, Clock, Watch and Snapshot are those of host.Machine.
+// Key, Name, Address, Role, RootFS, Clock, Watch and Snapshot implement host.Machine.
 func (m *Machine) Key() string         { return m.spec.Name }
 func (m *Machine) Name() string        { return look(m, func(s *state) string { return s.boot.host }) }
 func (m *Machine) Address() string     { return m.spec.Address }
@@ -24,13 +24,13 @@ func (m *Machine) Role() string        { return m.spec.Role }
 func (m *Machine) RootFS() string      { return m.root }
 func (m *Machine) Clock() *clock.Clock { return m.env.Clock }
 
-// Environment that the machine shares with the others.
+// Environment returns what the machine shares with the others.
 func (m *Machine) Environment() Environment { return m.env }
 
-// Platform of the running image.
+// Platform returns the platform of the running image.
 func (m *Machine) Platform() string { return m.running().Platform }
 
-// HasStreamingAPI says that the running release has ImageService and LifecycleService (talos v1.13.0
+// HasStreamingAPI reports whether the running release has ImageService and LifecycleService (talos v1.13.0
 // internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go, Register; absent at v1.12.11).
 func (m *Machine) HasStreamingAPI() bool { return host.Minor(m.running().Version) >= 13 }
 
@@ -39,7 +39,7 @@ func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer close(out)
 		for {
-			// Before the signal: a change after it, which the receiver may not see, is then another signal.
+			// The channel is read before the signal, so that a change after the signal causes another signal.
 			changed := look(m, func(*state) chan struct{} { return m.changed })
 			select {
 			case out <- struct{}{}:
@@ -61,7 +61,7 @@ func (m *Machine) Snapshot() host.Snapshot {
 	return m.snapshot()
 }
 
-// snapshot needs the lock.
+// snapshot requires that the caller holds the lock.
 func (m *Machine) snapshot() host.Snapshot {
 	image, now, parts := m.s.slots.Running, m.s.boot, m.s.active
 	if now.parts != nil {
@@ -82,15 +82,15 @@ func (m *Machine) snapshot() host.Snapshot {
 		Runtimes:           slices.Clone(now.cri.effective.Runtimes),
 		NRI:                now.cri.effective.NRI,
 		DefaultRuntime:     now.cri.effective.Default,
-		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before, there is no Kubernetes API to join
+		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before that there is no Kubernetes API to join
 		NodeWants:          configuration.NodeWants(m.s.active, image.SchematicID, image.Extensions),
 		RegisterWithTaints: configuration.RegisterWithTaints(m.s.active),
 		Config:             m.s.active,
 	}
 }
 
-// OnDisk is the configuration that the next boot begins with, which cannot be read from Talos 1.11 on (seen on Talos v1.11.1 and v1.13.0: STATE
-// is mounted where no path leads).
+// OnDisk returns the configuration with which the next boot begins. Since Talos 1.11 it cannot be read (seen on Talos
+// v1.11.1 and v1.13.0: STATE is mounted where no path leads).
 func (m *Machine) OnDisk() ([]byte, error) {
 	if host.Minor(m.running().Version) >= 11 {
 		return nil, os.ErrNotExist
@@ -98,7 +98,7 @@ func (m *Machine) OnDisk() ([]byte, error) {
 	return look(m, func(s *state) config.Provider { return s.persistent }).Bytes()
 }
 
-// view is what the resources show. It needs the lock.
+// view returns the data for the resources. The caller must hold the lock.
 func (m *Machine) view() resources.View {
 	image, now, pods := m.s.slots.Running, m.s.boot, map[string]string{}
 	if now.kubelet && now.parts != nil {
@@ -121,7 +121,7 @@ func (m *Machine) view() resources.View {
 	}
 }
 
-// Report is what the control endpoint shows of a machine.
+// Report is what the control endpoint shows about a machine.
 type Report struct {
 	Address       string  `json:"address"`
 	TalosVersion  string  `json:"talosVersion"`
@@ -136,7 +136,7 @@ type Report struct {
 	Events        []Entry `json:"events"`
 }
 
-// Report the machine's state.
+// Report returns the machine's report.
 func (m *Machine) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()

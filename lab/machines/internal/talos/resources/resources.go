@@ -1,5 +1,5 @@
-// Package resources shows a machine as Talos' COSI resources, of those that the package's program, the doctor and `discover` read by
-// `talosctl get`.
+// Package resources shows a machine as Talos' COSI resources. It has those that the package's program, the doctor and
+// `discover` read with `talosctl get`.
 package resources
 
 import (
@@ -27,23 +27,23 @@ import (
 	"talos-gpu/lab/machines/internal/nvidia"
 )
 
-// View is all that the resources are made of.
+// View is the data from which the resources are made.
 type View struct {
 	host.Snapshot
 	Name, Platform         string
 	SecureBoot             bool
-	SchematicID, Schematic string // SchematicID and Schematic, its YAML, of the running image
-	// Persistent is the configuration on disk: not the active one while a change is staged.
+	SchematicID, Schematic string // SchematicID and Schematic (YAML) of the running image
+	// Persistent is the configuration on disk. It differs from the active one while a change is staged.
 	Persistent  machineryconfig.Provider
-	StaticPods  map[string]string // StaticPods: image of each static pod that its kubelet runs, by name
-	Applied     bool              // Applied: it was handed over in this boot
-	Unconfirmed bool              // Unconfirmed: the image that runs is an upgrade that can still be taken back
+	StaticPods  map[string]string // the image of each static pod that the kubelet runs, by name
+	Applied     bool              // whether Persistent was applied in this boot
+	Unconfirmed bool              // whether the running image is an upgrade that can still be reverted
 	Stage       runtime.MachineStage
 	Ready       bool
 	Unmet       []runtime.UnmetCondition
 }
 
-// Service of a machine, as `talosctl services` lists it.
+// Service is a service of a machine, as `talosctl services` lists it.
 type Service struct {
 	ID, State, Message string
 	Healthy            bool
@@ -55,7 +55,8 @@ type State struct {
 	shown map[string]resource.Metadata
 }
 
-// NewState makes a state with the resource types registered and no machine resources. `talosctl get` of another type says that there is no such.
+// NewState makes a state with the registered resource types and without resources of a machine. For another type,
+// `talosctl get` reports that the type is unknown.
 func NewState(ctx context.Context) (*State, error) {
 	st := &State{State: state.WrapCore(namespaced.NewState(inmem.Build)), shown: map[string]resource.Metadata{}}
 	namespaces, definitions := registry.NewNamespaceRegistry(st.State), registry.NewResourceRegistry(st.State)
@@ -81,7 +82,8 @@ func NewState(ctx context.Context) (*State, error) {
 	return st, nil
 }
 
-// Show makes the state show a view: existing resources get a new version, and missing ones are destroyed.
+// Show makes the state show a view. Existing resources get a new version, and resources that the view lacks are
+// destroyed.
 func (st *State) Show(ctx context.Context, view View) error {
 	gone := st.shown
 	st.shown = map[string]resource.Metadata{}
@@ -109,8 +111,9 @@ func (st *State) Show(ctx context.Context, view View) error {
 	return nil
 }
 
-// configuration: `v1alpha1` is the active one, `persistent` the one on disk, as soon as one was handed over in this boot (seen on Talos v1.13.0;
-// talos v1.13.0 v1alpha1_runtime.go, SetPersistedConfig). Before Talos 1.10 that is a file alone (talos v1.9.6 resources/config).
+// configuration returns the active configuration as `v1alpha1`. The configuration on disk is `persistent`, after one
+// was applied in this boot (seen on Talos v1.13.0; talos v1.13.0 v1alpha1_runtime.go, SetPersistedConfig). Before Talos
+// 1.10 that is only a file (talos v1.9.6 resources/config).
 func configuration(view View) []resource.Resource {
 	found := []resource.Resource{config.NewMachineConfig(view.Config)}
 	if host.Minor(view.TalosVersion) >= 10 && view.Applied {
@@ -126,12 +129,14 @@ func status(view View) []resource.Resource {
 	platform := runtime.NewPlatformMetadataSpec(runtime.NamespaceName, runtime.PlatformMetadataID)
 	platform.TypedSpec().Platform = view.Platform
 	security := runtime.NewSecurityStateSpec(runtime.NamespaceName)
-	// Whether the firmware enforces it, not whether the image is signed (talos v1.13.0 controllers/runtime/security_state.go).
+	// The field says whether the firmware enforces secure boot, not whether the image is signed (talos v1.13.0
+	// controllers/runtime/security_state.go).
 	security.TypedSpec().SecureBoot = view.SecureBoot
 	security.TypedSpec().BootedWithUKI = true
 	security.TypedSpec().ModuleSignatureEnforced = true
 	list := []resource.Resource{machineStatus, platform, security}
-	if view.Unconfirmed { // the tag "upgrade" names the entry to go back to (talos v1.13.0 pkg/machinery/meta/constants.go)
+	// The tag "upgrade" has the boot entry of the previous image (talos v1.13.0 pkg/machinery/meta/constants.go).
+	if view.Unconfirmed {
 		key := runtime.NewMetaKey(runtime.NamespaceName, runtime.MetaKeyTagToID(6))
 		key.TypedSpec().Value = "A"
 		list = append(list, key)
@@ -139,9 +144,10 @@ func status(view View) []resource.Resource {
 	return list
 }
 
-// extensionStatuses: one per extension, numbered, the virtual extension `schematic` whose version is its ID, and `modules.dep` where an
-// extension has kernel modules (seen on Talos v1.13.0; talos v1.13.0 controllers/runtime/extension_status.go and
-// internal/pkg/extensions/kernel_modules.go; image-factory's schematic extension).
+// extensionStatuses returns a numbered resource per extension. The virtual extension `schematic` follows, whose version
+// is the schematic's ID. `modules.dep` exists if an extension has kernel modules (seen on Talos v1.13.0; talos v1.13.0
+// controllers/runtime/extension_status.go and internal/pkg/extensions/kernel_modules.go; image-factory's schematic
+// extension).
 func extensionStatuses(view View) (list []resource.Resource) {
 	add := func(id string, metadata extensions.Metadata) {
 		r := runtime.NewExtensionStatus(runtime.NamespaceName, id)
@@ -177,7 +183,8 @@ func extensionStatuses(view View) (list []resource.Resource) {
 	return list
 }
 
-// staticPods: the status of each static pod as the kubelet of a control plane has it (talos v1.13.0 controllers/k8s/kubelet_static_pod.go).
+// staticPods returns the status of each static pod of a control plane, as the kubelet reports it (talos v1.13.0
+// controllers/k8s/kubelet_static_pod.go).
 func staticPods(view View) (list []resource.Resource) {
 	for name, image := range view.StaticPods {
 		r := k8s.NewStaticPodStatus(k8s.NamespaceName, fmt.Sprintf("kube-system/%s-%s", name, view.Name))
@@ -191,8 +198,8 @@ func staticPods(view View) (list []resource.Resource) {
 	return list
 }
 
-// devices are the machine's cards on the PCI bus, driven or not. The names are those of pci.ids (talos v1.13.0
-// controllers/hardware/pcidevices.go, go-pcidb); a card that is younger than the release has none.
+// devices returns the machine's cards on the PCI bus, with or without a driver. The names are those of pci.ids (talos
+// v1.13.0 controllers/hardware/pcidevices.go, go-pcidb). A card that is newer than the release has no name.
 func devices(view View) (list []resource.Resource) {
 	for index, gpu := range nvidia.Each(view.GPUs) {
 		class, vendor, _ := strings.Cut(gpu.PCIDevice, "_")
@@ -220,8 +227,9 @@ func devices(view View) (list []resource.Resource) {
 	return list
 }
 
-// volumes are the partitions of a machine that boots by systemd-boot. One that boots by GRUB has BOOT and BIOS as well (seen on Talos v1.13.0; talos v1.14.1
-// bootloader/sdboot/sdboot.go and grub/install.go, PrepareBootPartitions).
+// volumes returns the partitions of a machine that boots with systemd-boot. A machine that boots with GRUB also has
+// BOOT and BIOS (seen on Talos v1.13.0; talos v1.14.1 bootloader/sdboot/sdboot.go and grub/install.go,
+// PrepareBootPartitions).
 func volumes() (list []resource.Resource) {
 	labels := []string{
 		constants.EFIPartitionLabel,

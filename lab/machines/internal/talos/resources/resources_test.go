@@ -16,7 +16,8 @@ import (
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
-// TestPartitions: by the partition BOOT a client tells GRUB, by which no emulated machine boots.
+// TestPartitions checks that there is no partition BOOT. A client detects GRUB by this partition, and no emulated
+// machine boots with GRUB.
 func TestPartitions(t *testing.T) {
 	st, err := resources.NewState(context.Background())
 	if err != nil {
@@ -40,7 +41,7 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestStaticPods: a control plane's static pods have their image, and are gone while no kubelet runs.
+// TestStaticPods checks that a control plane's static pods have their image, and are absent while no kubelet runs.
 func TestStaticPods(t *testing.T) {
 	st, err := resources.NewState(context.Background())
 	if err != nil {

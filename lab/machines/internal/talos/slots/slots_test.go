@@ -20,7 +20,7 @@ func TestAnUpgradeCountsAfterItsBoot(t *testing.T) {
 }
 
 func TestAFailedBootGoesBack(t *testing.T) {
-	// After a second installation the image that runs is gone, up to Talos 1.13.
+	// Up to Talos 1.13, a second installation removes the running image.
 	for keepsRunning, want := range map[bool]string{false: "b", true: "a"} {
 		pair := slots.New("a")
 		pair.Install("b", keepsRunning)

@@ -1,7 +1,9 @@
-// Package userfiles is machine.files: what Talos writes in the boot sequence's userSetup phase, and what it refuses.
+// Package userfiles emulates machine.files: which files Talos writes in the phase userSetup of the boot sequence, and
+// which it rejects.
 //
 // Source: talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles and
-// injectCRIConfigPatch (unchanged from v1.9.0 to v1.13). Talos 1.14 leaves containerd's part out there (WithoutCustomization).
+// injectCRIConfigPatch (unchanged from v1.9.0 to v1.13). Talos 1.14 does not write containerd's part there
+// (WithoutCustomization).
 package userfiles
 
 import (
@@ -23,8 +25,8 @@ type File struct {
 	Permissions       os.FileMode
 }
 
-// Write carries out the items in order below root. The content of /etc/cri/conf.d/20-customization.part is given to
-// inject, which returns an error when the merged containerd configuration can't be rendered.
+// Write writes the items in order below root. For /etc/cri/conf.d/20-customization.part it calls inject with the
+// content. inject returns an error if the merged containerd configuration cannot be rendered.
 func Write(root string, files []File, inject func(content string) error) error {
 	var problems *multierror.Error
 	injected := false
@@ -33,20 +35,21 @@ func Write(root string, files []File, inject func(content string) error) error {
 		switch {
 		case err != nil:
 		case file.Path == containerd.CustomizationPath && injected:
-			// The part is a resource that is created, never changed: a second item fails even with the same content, and
-			// the first one's stays in effect (seen on Talos v1.13.0).
+			// Talos creates the part as a resource and never changes it. So a second item fails even with the same
+			// content, and the first stays in effect (seen on Talos v1.13.0).
 			err = errors.New("resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists")
 		case file.Path == containerd.CustomizationPath:
 			injected = true
-			// Only the item's own content counts: `append` to this path is no append.
+			// Only the content of the item counts: `append` does not append to this path.
 			if err = inject(file.Content); err != nil {
 				err = fmt.Errorf("error waiting for file %q to be updated: %w", "cri/conf.d/cri.toml", err)
 			}
 		case file.Op == "create" && !strings.HasPrefix(file.Path, "/var/") && filepath.Dir(file.Path) != "/etc/kubernetes/manifests":
-			// The one failure that ends the phase at once: the items after it are not written.
+			// Only this failure ends the phase at once: the later items are not written.
 			return fmt.Errorf("create operation not allowed outside of /var: %q", file.Path)
 		default:
-			// Outside of /var Talos bind-mounts over the read-only original; here the original is a file of ours.
+			// Outside of /var Talos bind-mounts a file over the read-only original. Here the original itself is
+			// written.
 			err = put(filepath.Join(root, file.Path), content, file.Permissions)
 		}
 		if err != nil {
@@ -56,8 +59,8 @@ func Write(root string, files []File, inject func(content string) error) error {
 	return problems.ErrorOrNil()
 }
 
-// WithoutCustomization are the items that Talos >= 1.14 writes: containerd's part is none of them, however often it occurs (talos v1.14.1
-// v1alpha1_sequencer_tasks.go, WriteUserFiles).
+// WithoutCustomization returns the items that Talos >= 1.14 writes. It removes every item of containerd's part (talos
+// v1.14.1 v1alpha1_sequencer_tasks.go, WriteUserFiles).
 func WithoutCustomization(files []File) []File {
 	return slices.DeleteFunc(slices.Clone(files), func(file File) bool { return file.Path == containerd.CustomizationPath })
 }
@@ -88,6 +91,6 @@ func put(path, content string, mode os.FileMode) error {
 	if mode == 0 {
 		mode = 0o644
 	}
-	// The lab must be able to write the file again whatever its mode is.
+	// The lab must be able to write the file again, so its owner can always read and write it.
 	return os.WriteFile(path, []byte(content), mode|0o600)
 }
