@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The recipe's table says who makes CDI specifications, which the emulated machines go by as well.
+// The recipe's table says who makes CDI specifications. The emulated machines must agree with it.
 func TestErasAreThoseOfTheTable(t *testing.T) {
 	text, err := os.ReadFile("../../../../components/recipe/facts/data/talos-releases.json")
 	if err != nil {
@@ -27,12 +27,12 @@ func TestErasAreThoseOfTheTable(t *testing.T) {
 	for _, row := range table.Minors {
 		want := map[string]Era{"nobody": EraLegacy, "extension": EraCDI, "operator": EraNRI}[row.CDI]
 		if got := EraOf(fmt.Sprintf("v1.%d.0", row.Minor)); got != want {
-			t.Errorf("Talos 1.%d: %s, the table says %q", row.Minor, got, row.CDI)
+			t.Errorf("Talos 1.%d: %s, the table has %q", row.Minor, got, row.CDI)
 		}
 	}
 }
 
-// scripted is a machine that shows one snapshot after the other.
+// scripted is a machine that returns one snapshot after the other.
 type scripted struct {
 	Machine
 	snapshots []Snapshot

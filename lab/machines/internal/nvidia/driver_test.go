@@ -51,7 +51,7 @@ func TestFilesFollowTheDriver(t *testing.T) {
 	if !strings.Contains(string(modules), "nvidia_uvm ") || strings.Count(string(modules), " Live ") != 4 {
 		t.Fatalf("%s", modules)
 	}
-	// the next boot has another driver: nothing of this one is left
+	// The next boot has another driver: nothing of this one is left.
 	if err := nvidia.WriteFiles(root, nvidia.Driver{}, nil); err != nil {
 		t.Fatal(err)
 	}

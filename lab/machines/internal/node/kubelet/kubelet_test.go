@@ -38,10 +38,10 @@ func TestARebootIsARestart(t *testing.T) {
 	containers := []corev1.Container{{Name: "ran"}, {Name: "done"}}
 	after := begin(containers, []corev1.ContainerStatus{{Name: "ran", State: runs, RestartCount: 2}, {Name: "done", State: well}}, "ContainerCreating")
 	if ran := after[0]; ran.RestartCount != 3 || ran.State.Waiting == nil || ran.LastTerminationState.Terminated.Reason != "ContainerStatusUnknown" {
-		t.Errorf("one that ran: %+v", ran)
+		t.Errorf("a container that ran: %+v", ran)
 	}
 	if done := after[1]; done.RestartCount != 0 || done.LastTerminationState.Terminated == nil {
-		t.Errorf("one that was done: %+v", done)
+		t.Errorf("a container that had succeeded: %+v", done)
 	}
 }
 
@@ -77,6 +77,6 @@ func TestOnlyAChangedStatusIsWritten(t *testing.T) {
 		p.change(t.Context(), func() { p.status.Message = message })
 	}
 	if writes := len(client.Actions()); writes != 3 {
-		t.Errorf("%d writes of a status that changed twice after the first", writes)
+		t.Errorf("%d writes of a status that changed twice after the first write", writes)
 	}
 }

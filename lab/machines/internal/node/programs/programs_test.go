@@ -74,7 +74,7 @@ func TestOutcomes(t *testing.T) {
 			c.GPUs, c.Libraries = []gpu.Card{card}, true
 		}
 		if code := rule.Run(ctx, c); code != test.code || !strings.Contains(said.String(), test.said) {
-			t.Errorf("%s: exit %d, want %d; said %s", test.name, code, test.code, said)
+			t.Errorf("%s: exit %d, want %d; output %s", test.name, code, test.code, said)
 		}
 		cancel()
 	}
@@ -151,9 +151,9 @@ func TestAllocate(t *testing.T) {
 	const slicing = "{version: v1, sharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [{name: nvidia.com/gpu, replicas: 4}]}}}"
 	shared, _ := offerOf(slicing, map[string]string{"DEVICE_LIST_STRATEGY": "cdi-annotations,cdi-cri"})
 	if got, err := shared.allocate(wholeCard, []string{"GPU-x::2"}); err != nil || !slices.Equal(got.Devices, []string{"GPU-x"}) || !got.ByCDI {
-		t.Errorf("one of a shared card: %+v, %v", got, err)
+		t.Errorf("one replica of a shared card: %+v, %v", got, err)
 	}
 	if _, err := shared.allocate(wholeCard, []string{"GPU-x::0", "GPU-x::1"}); err == nil || !strings.Contains(err.Error(), "maximum request size for shared resources is 1; found 2") {
-		t.Errorf("two of a shared card: %v", err)
+		t.Errorf("two replicas of a shared card: %v", err)
 	}
 }

@@ -47,7 +47,7 @@ func TestConnect(t *testing.T) {
 		}
 		if err == nil {
 			if text, _ := io.ReadAll(answer.Body); string(text) != "the kubelet" {
-				t.Errorf("%s says %q", address, text)
+				t.Errorf("%s answers %q", address, text)
 			}
 		}
 	}

@@ -35,7 +35,8 @@ func TestWantedLabels(t *testing.T) {
 	}
 }
 
-// Seen of cmd/gpu-operator v25.10.1 and v26.3.3 on the releases of rtx5070ti and modern (lab/docs/conformance.md), but for the first.
+// All values except the first were seen with cmd/gpu-operator v25.10.1 and v26.3.3 on the releases of rtx5070ti and
+// modern (lab/docs/conformance.md).
 func TestVariablesOfOperands(t *testing.T) {
 	for _, test := range []struct{ release, spec, operand, variable, want string }{
 		{"v25.3.4", `{}`, "nvidia-device-plugin-daemonset", "DEVICE_LIST_STRATEGY", "envvar"},
@@ -123,6 +124,6 @@ func TestDevicesOfAConfiguration(t *testing.T) {
 		t.Error("all-1g.18gb is a profile of another card")
 	}
 	if _, known := devicesOf(host.GPU{}, "all-1g.12gb"); known {
-		t.Error("a card without the mode is split")
+		t.Error("a card without MIG has MIG devices")
 	}
 }

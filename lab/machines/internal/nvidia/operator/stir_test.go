@@ -17,7 +17,7 @@ func TestAChangeStirs(t *testing.T) {
 	kinds := map[schema.GroupVersionResource]string{policies: "ClusterPolicyList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
 	stirs := stirredBy(t.Context(), client, policies)
-	<-stirs // at first
+	<-stirs // the signal at the start
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": map[string]any{"name": "cluster-policy"},
 	}}
@@ -39,11 +39,11 @@ func TestAChangeStirs(t *testing.T) {
 		if err := changes[change](); err != nil {
 			t.Fatal(err)
 		}
-		<-stirs // or the test hangs, until its own limit
+		<-stirs // without a signal the test hangs until its time limit
 	}
 	select {
 	case <-stirs:
-		t.Error("stirs without a change")
+		t.Error("a signal without a change")
 	case <-time.After(50 * time.Millisecond):
 	}
 }

@@ -23,10 +23,10 @@ func TestANodeRunsItsImagesToolkitOrTheNearest(t *testing.T) {
 		extension := host.Extension{Name: "nvidia-container-toolkit-production", Version: "570.211.01-v" + release}
 		spec := &boot.Spec{Snapshot: host.Snapshot{LibraryVersion: "570.211.01", Extensions: []host.Extension{extension}}}
 		if stead := InStead(spec); stead != want.stead {
-			t.Errorf("%q: in its stead %q, want %q", release, stead, want.stead)
+			t.Errorf("%q: replaced by %q, want %q", release, stead, want.stead)
 		}
 	}
 	if stead := InStead(&boot.Spec{}); stead != "" {
-		t.Errorf("an image without toolkit: %q runs in its stead", stead)
+		t.Errorf("an image without a toolkit: replaced by %q", stead)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestLibrariesOfPrograms(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/ldd"); err != nil {
-		t.Skip("no ldd here")
+		t.Skip("this computer has no ldd")
 	}
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755); err != nil {
@@ -28,7 +28,7 @@ func TestLibrariesOfPrograms(t *testing.T) {
 		t.Errorf("a script is linked to %v, %v", linked, err)
 	}
 	if _, err := librariesOf([]string{"/bin/sh", "/nowhere/at/all"}); err == nil || !strings.Contains(err.Error(), "/nowhere/at/all") {
-		t.Errorf("a program that is not there: %v", err)
+		t.Errorf("a missing program: %v", err)
 	}
 }
 
@@ -47,10 +47,10 @@ func TestProgramsOfAnImageAreTheirOwnFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kinds[header.Name] = header.Typeflag; header.Typeflag == tar.TypeLink && kinds[header.Linkname] != tar.TypeReg {
-			t.Errorf("%s leads to %s, which is not there before it", header.Name, header.Linkname)
+			t.Errorf("%s links to %s, which does not come before it", header.Name, header.Linkname)
 		}
 	}
 	if kinds["usr/bin/nvidia-smi"] != tar.TypeLink {
-		t.Errorf("nvidia-smi is of kind %c: what is mounted over it would be mounted over the program", kinds["usr/bin/nvidia-smi"])
+		t.Errorf("nvidia-smi has type %c: a mount over it would cover the program", kinds["usr/bin/nvidia-smi"])
 	}
 }

@@ -18,7 +18,7 @@ func TestImagesOfAVirtualMachine(t *testing.T) {
 		{reference: "lab.talos-gpu.dev/lab-network:1", runs: "lab-network"},
 		{reference: "nvcr.io/nvidia/gpu-operator:v26.3.3", runs: "gpu-operator"},
 		{reference: "registry.k8s.io/nfd/node-feature-discovery:v0.18.3", runs: "nfd-worker", user: "65534:65534"},
-		{reference: "registry.k8s.io/lws/lws:v0.9.0"}, // its chart says the command
+		{reference: "registry.k8s.io/lws/lws:v0.9.0"}, // its chart sets the command
 		{reference: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04", runs: "bash"},
 	} {
 		made, known := images.standsFor(test.reference)
@@ -27,19 +27,19 @@ func TestImagesOfAVirtualMachine(t *testing.T) {
 		}
 		files, err := made.files(nil)
 		if err != nil || files[test.file] != test.is || slices.Contains(made.links, test.file) {
-			t.Errorf("%s: its %s is %q (%v)", test.reference, test.file, files[test.file], err)
+			t.Errorf("%s: file %s is %q (%v)", test.reference, test.file, files[test.file], err)
 		}
 		if test.runs != "" && test.runs != "bash" && filepath.Base(test.runs) == test.runs && !slices.Contains(made.links, "/usr/bin/"+test.runs) {
-			t.Errorf("%s: nothing leads to its %s: %v", test.reference, test.runs, made.links)
+			t.Errorf("%s: no link named %s: %v", test.reference, test.runs, made.links)
 		}
 	}
 	if _, known := images.standsFor("example.org/unknown:1"); known {
-		t.Error("an unknown image is there")
+		t.Error("an unknown image exists")
 	}
 	registry := newRegistry(t.TempDir(), nvidias(), images.standsFor)
 	for reference, program := range map[string]string{"nvidia/k8s-device-plugin": "nvidia-device-plugin", "nvidia/dra-driver-nvidia-gpu": "gpu-kubelet-plugin"} {
 		if made, _ := registry.imageOf("nvcr.io", reference, "v0.19.3"); !slices.Contains(made.programs, program) {
-			t.Errorf("%s: not NVIDIA's own %s, but %+v", reference, program, made)
+			t.Errorf("%s: not NVIDIA's real %s, but %+v", reference, program, made)
 		}
 	}
 }

@@ -34,6 +34,6 @@ func TestAdapt(t *testing.T) {
 
 func TestTheKernelsOwnProcIsNoStandIn(t *testing.T) {
 	if standsIn("/proc") || !standsIn(t.TempDir()) {
-		t.Error("which is which?")
+		t.Error("/proc is the kernel's, and another folder is not")
 	}
 }

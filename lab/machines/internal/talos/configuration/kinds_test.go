@@ -29,7 +29,7 @@ func TestKindsAreThoseOfTheTable(t *testing.T) {
 		}
 	}
 	if !maps.Equal(since, sinceOf) {
-		t.Errorf("%v, the table says %v", sinceOf, since)
+		t.Errorf("%v, the table has %v", sinceOf, since)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestDocumentsByRelease(t *testing.T) {
 		}
 		deprecated := slices.ContainsFunc(warnings, func(warning string) bool { return strings.HasPrefix(warning, ".machine.files is deprecated") })
 		if err == nil && deprecated != (test.version == "v1.14.1") {
-			t.Errorf("%s warns %v", test.version, warnings)
+			t.Errorf("%s: warnings %v", test.version, warnings)
 		}
 	}
 }

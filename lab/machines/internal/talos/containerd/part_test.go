@@ -19,6 +19,6 @@ func TestTheBasePartWasReadAtTheNewestMinor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if newest := table.Minors[len(table.Minors)-1].Minor; newest != containerd.PartReadTo {
-		t.Errorf("the tables know Talos 1.%d; read hack/cri-plugin.part of siderolabs/talos there, and set PartReadTo", newest)
+		t.Errorf("the tables have Talos 1.%d; compare BasePart with its hack/cri-plugin.part, then set PartReadTo", newest)
 	}
 }

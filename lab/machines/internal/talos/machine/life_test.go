@@ -185,7 +185,7 @@ func TestAMachineIsCalledByItsConfiguration(t *testing.T) {
 	} {
 		for _, config := range configs {
 			if l := start(t, "v1.13.0", plain, config); !regexp.MustCompile(called).MatchString(l.Name()) || l.Key() != "w1" {
-				t.Errorf("it calls itself %s, the lab %s; want %s\n%s", l.Name(), l.Key(), called, config)
+				t.Errorf("name %s, key %s; want name %s\n%s", l.Name(), l.Key(), called, config)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ func TestAnUpgradeCountsAfterItsBoot(t *testing.T) {
 		t.Fatalf("booted %s", got)
 	}
 	if pair.Confirm(); pair.Revert() || pair.Boot() != "new" {
-		t.Fatal("a confirmed upgrade was taken back")
+		t.Fatal("a confirmed upgrade was reverted")
 	}
 }
 
@@ -26,7 +26,7 @@ func TestAFailedBootGoesBack(t *testing.T) {
 		pair.Install("b", keepsRunning)
 		pair.Install("c", keepsRunning)
 		if pair.Boot() != "c" || !pair.Revert() || pair.Boot() != want || pair.Revert() {
-			t.Fatalf("keeps the running one: %v: runs %s", keepsRunning, pair.Running)
+			t.Fatalf("keepsRunning %v: runs %s", keepsRunning, pair.Running)
 		}
 	}
 }
