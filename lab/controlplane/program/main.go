@@ -1,5 +1,5 @@
-// Command controlplane is what a Kubernetes control plane is made of, in one binary: `controlplane <component> [flags]` is that
-// component, unchanged. index.ts above starts them. kubeadm makes their keys.
+// Command controlplane has all programs of a Kubernetes control plane in one binary. `controlplane <component> [flags]`
+// runs that component, unchanged. index.ts in the parent folder starts the components. kubeadm makes their keys.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	kubeadm "k8s.io/kubernetes/cmd/kubeadm/app/cmd"
 )
 
-// components are the entry points of the real programs. Each parses os.Args as if started under its own name.
+// components are the entry points of the real programs. Each parses os.Args as if it was started under its real name.
 var components = map[string]func() int{
 	"etcd":                    func() int { etcdmain.Main(os.Args); return 0 },
 	"kube-apiserver":          func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
@@ -40,8 +40,9 @@ func main() {
 	os.Exit(components[arguments[0]]())
 }
 
-// exitWithParent ends a child once its standard input closes. The kernel closes the pipe when the parent ends in any way. So a killed
-// lab leaves nothing running, on Linux and macOS alike. A lab's cluster is thrown away with it: nothing is saved.
+// exitWithParent ends a child when its standard input closes. The kernel closes the pipe when the parent ends in any
+// way. So a killed lab leaves no process, on Linux and on macOS. The child saves nothing, because a lab's cluster is
+// discarded with the lab.
 func exitWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)

@@ -1,4 +1,4 @@
-// Package clock is the lab's scaled time: nothing is skipped, everything takes its share.
+// Package clock scales time: in the lab everything takes its time, but the time passes faster.
 package clock
 
 import (
@@ -12,17 +12,17 @@ type Clock struct {
 	scale float64
 }
 
-// New starts a clock on which scale lab seconds pass in a second.
+// New starts a clock on which scale lab seconds pass in a real second.
 func New(scale float64) *Clock {
 	return &Clock{start: time.Now(), scale: scale}
 }
 
-// Now is the time since the start in lab seconds.
+// Now returns the lab seconds since the start.
 func (c *Clock) Now() float64 {
 	return time.Since(c.start).Seconds() * c.scale
 }
 
-// Real is how long a duration of lab time takes.
+// Real returns the real time that a duration of lab time takes.
 func (c *Clock) Real(lab time.Duration) time.Duration {
 	return time.Duration(float64(lab) / c.scale)
 }

@@ -1,5 +1,5 @@
-// Package host is the seam between a machine and the kubelet emulation that runs on it: what a kubelet may see of its
-// machine, and the little that it may change.
+// Package host is the interface between a machine and the kubelet emulation on it. It has what a kubelet may read of
+// its machine, and the little that it may change.
 package host
 
 import (
@@ -14,26 +14,26 @@ import (
 	"talos-gpu/lab/machines/internal/clock"
 )
 
-// Machine is one emulated Talos machine as software that runs on it sees it.
+// Machine is an emulated Talos machine, as software on it sees the machine.
 type Machine interface {
-	Key() string  // what the lab calls the machine; it never changes
-	Name() string // the machine's host name since its last boot, and the name of its node
+	Key() string  // the lab's name of the machine, which never changes
+	Name() string // the host name since the last boot, and the name of the node
 	// Address is the address of the machine's Talos API in the stack, e.g. 192.168.1.224.
 	Address() string
 	Role() string       // "controlplane" or "worker"
 	Snapshot() Snapshot // a consistent copy of the machine's state
-	// Watch signals after each change (several changes may share a signal) until ctx ends; then the channel closes.
-	// The first signal comes at once.
+	// Watch signals at once and then after changes (several changes may share a signal). When ctx ends, it closes the
+	// channel.
 	Watch(ctx context.Context) <-chan struct{}
-	// RootFS is a folder that stands for the machine's file system. Every boot empties /run, /etc and /proc, which shows the NVIDIA driver
-	// while it is up.
+	// RootFS is the folder that represents the machine's file system. Every boot empties /run, /etc and /proc. /proc
+	// shows the NVIDIA driver while it is loaded.
 	RootFS() string
-	// Event records something that happened on the machine, for the lab's report.
+	// Event records an event of the machine for the lab's report.
 	Event(format string, args ...any)
 	Clock() *clock.Clock // the lab's clock
 }
 
-// Era says how NVIDIA's extensions lay out the driver.
+// Era says how NVIDIA's extensions install the driver.
 type Era string
 
 const (
@@ -41,23 +41,23 @@ const (
 	EraLegacy Era = "legacy"
 	// EraCDI is Talos >= 1.13: libraries under /usr/local, CDI specification in /run/cdi/nvidia.yaml.
 	EraCDI Era = "cdi"
-	// EraNRI is Talos >= 1.15: libraries under /usr/local, and nothing of the container toolkit.
+	// EraNRI is Talos >= 1.15: libraries under /usr/local, and no part of the container toolkit.
 	EraNRI Era = "nri"
 )
 
-// Release reads minor and patch of a Talos 1.x release; zeros where it is none. A pre-release counts as its release.
+// Release returns minor and patch of a Talos 1.x release, or zeros for other text. A pre-release counts as its release.
 func Release(version string) (minor, patch int) {
 	_, _ = fmt.Sscanf(version, "v1.%d.%d", &minor, &patch)
 	return minor, patch
 }
 
-// Minor of a Talos 1.x release.
+// Minor returns the minor of a Talos 1.x release.
 func Minor(version string) int {
 	minor, _ := Release(version)
 	return minor
 }
 
-// EraOf a Talos release (siderolabs/extensions c5480f9, Talos 1.13; #1222, Talos 1.15).
+// EraOf returns the era of a Talos release (siderolabs/extensions c5480f9, Talos 1.13; #1222, Talos 1.15).
 func EraOf(version string) Era {
 	switch minor := Minor(version); {
 	case minor >= 15:
@@ -70,16 +70,16 @@ func EraOf(version string) Era {
 
 // Extension is a system extension of the running image.
 type Extension struct {
-	Name      string // Name without the organisation, e.g. nvidia-container-toolkit-production.
-	Version   string // Version as in the extension's image tag, e.g. 570.211.01-v1.18.2.
-	Reference string // Reference of the extension's image
+	Name      string // without the organisation, e.g. nvidia-container-toolkit-production
+	Version   string // as in the tag of the extension's image, e.g. 570.211.01-v1.18.2
+	Reference string // of the extension's image
 }
 
 // GPU is a kind of card in the machine.
 type GPU struct {
 	Model     string `json:"model"`
 	PCIDevice string `json:"pciDevice"` // NFD's class and vendor, e.g. 0300_10de
-	// PCIID is its device ID, e.g. 2c05; "" where the tables do not have it. PCIName is what pci.ids calls it.
+	// PCIID is the device ID, e.g. 2c05, or "" if the tables lack it. PCIName is the name in pci.ids.
 	PCIID             string  `json:"pciId"`
 	PCIName           string  `json:"pciName"`
 	Count             int     `json:"count"`
@@ -88,51 +88,55 @@ type GPU struct {
 	MinPowerW         float64 `json:"minPowerW"`
 	MaxPowerW         float64 `json:"maxPowerW"`
 	DefaultPowerW     float64 `json:"defaultPowerW"`
-	// MIG is how the card can be split; nil without multi-instance mode.
+	// MIG is the card's MIG geometry. It is nil for a card without MIG.
 	MIG *MIG `json:"mig,omitempty"`
 }
 
-// MIG is a card's multi-instance geometry.
+// MIG is the multi-instance geometry of a card.
 type MIG struct {
-	// Profiles with the number of instances of one card, e.g. 1g.12gb: 7.
+	// Profiles has the maximum number of instances of each profile on one card, e.g. 1g.12gb: 7.
 	Profiles map[string]int `json:"profiles"`
-	// Balanced is what mig-parted's all-balanced makes of one card.
+	// Balanced has the instances that mig-parted's all-balanced makes on one card.
 	Balanced map[string]int `json:"balanced"`
-	// ModeNeedsReset says that a change of the mode waits for a reset of the card, and then outlasts reboots.
+	// ModeNeedsReset says that a change of the mode needs a reset of the card. Then the mode persists over reboots.
 	ModeNeedsReset bool `json:"modeNeedsReset"`
 }
 
-// Snapshot is the state of a machine at one moment. Its maps and slices belong to the caller.
+// Snapshot is the state of a machine at one moment. The caller owns its maps and slices.
 type Snapshot struct {
-	BootID       string // BootID changes with every boot
-	TalosVersion string // TalosVersion that runs, e.g. v1.12.6.
-	// KubernetesVersion of the kubelet's image in the configuration, e.g. v1.35.0.
+	BootID       string // changes with every boot
+	TalosVersion string // of the running release, e.g. v1.12.6
+	// KubernetesVersion is the version of the kubelet's image in the configuration, e.g. v1.35.0.
 	KubernetesVersion string
 	Era               Era
-	Extensions        []Extension // Extensions of the running image
-	Modules           []string    // Modules that are loaded, as /proc/modules names them (nvidia_uvm)
-	// DriverVersion of the loaded NVIDIA kernel modules when they drive the cards; "" when the driver is not up.
+	Extensions        []Extension // of the running image
+	Modules           []string    // loaded modules, with the names of /proc/modules (nvidia_uvm)
+	// DriverVersion is the version of the loaded NVIDIA kernel modules that drive the cards, or "" if the driver is not
+	// loaded.
 	DriverVersion string
-	// LibraryVersion of NVIDIA's user-space libraries, which come with the toolkit extension; "" without it. Different
-	// from DriverVersion: "Driver/library version mismatch".
+	// LibraryVersion is the version of NVIDIA's user-space libraries, which are in the toolkit extension, or "" without
+	// it. If it differs from DriverVersion, NVIDIA's programs report "Driver/library version mismatch".
 	LibraryVersion string
-	GPUs           []GPU             // GPUs built into the machine, driven or not
-	Sysctls        map[string]string // Sysctls that the configuration sets
-	// CRIParts are the rendered /etc/cri/conf.d files that took effect, by file name.
+	GPUs           []GPU             // built into the machine, with or without a driver
+	Sysctls        map[string]string // those that the configuration sets
+	// CRIParts has the rendered files of /etc/cri/conf.d that are in effect, by file name.
 	CRIParts       map[string]string
-	Runtimes       []string // containerd's runtime handlers, e.g. runc, nvidia.
-	NRI            bool     // NRI says that containerd takes plugins
+	Runtimes       []string // containerd's runtime handlers, e.g. runc, nvidia
+	NRI            bool     // whether containerd accepts NRI plugins
 	DefaultRuntime string   // the handler of pods without a RuntimeClass
-	KubeletRunning bool     // KubeletRunning says that the kubelet's service is up
-	// NodeWants is what Talos wants on the node: values by `label KEY` and `annotation KEY`, and `value:Effect` by `taint KEY`.
+	KubeletRunning bool     // whether the kubelet's service is up
+	// NodeWants is what Talos wants on the node: values by `label KEY` and `annotation KEY`, and `value:Effect` by
+	// `taint KEY`.
 	NodeWants map[string]string
-	// RegisterWithTaints are the taints of machine.kubelet.extraConfig, which count at the node's first registration.
+	// RegisterWithTaints are the taints of machine.kubelet.extraConfig. The kubelet uses them only when it first
+	// registers the node.
 	RegisterWithTaints []corev1.Taint
-	Config             config.Provider // the active machine configuration; do not change it
+	Config             config.Provider // the active machine configuration; must not be changed
 }
 
-// Toolkit is the release of NVIDIA's container toolkit in the running image, e.g. 1.18.2; "" without one, or where its extension does not tell.
-// In the extension's version it follows the driver's: 570.211.01-v1.18.2.
+// Toolkit returns the release of NVIDIA's container toolkit in the running image, e.g. 1.18.2. It is the last part of
+// the extension's version, after the driver's: 570.211.01-v1.18.2. The result is "" without the extension, or if its
+// version has no such part.
 func (s Snapshot) Toolkit() string {
 	for _, extension := range s.Extensions {
 		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit") {
@@ -143,8 +147,8 @@ func (s Snapshot) Toolkit() string {
 	return ""
 }
 
-// EachBoot starts something for every boot of a machine whose kubelet runs, and stops it when that boot or ctx ends. Meanwhile it
-// receives every change of the machine.
+// EachBoot calls start for every boot of a machine whose kubelet runs. It calls stop when that boot or ctx ends, and
+// changed after every change of the machine in between.
 func EachBoot(ctx context.Context, machine Machine, start func(Snapshot) (changed, stop func(), err error)) error {
 	var changed, stop func()
 	var boot string
@@ -174,7 +178,7 @@ func EachBoot(ctx context.Context, machine Machine, start func(Snapshot) (change
 	return nil
 }
 
-// Identifier is a UUID for something of a machine, e.g. gpu-0. It stays the same from lab to lab.
+// Identifier returns a UUID for a part of a machine, e.g. gpu-0. It is the same in every lab.
 func Identifier(machine, what string) string {
 	sum := sha256.Sum256([]byte(machine + "/" + what))
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])

@@ -1,5 +1,5 @@
-// Package nvidia decides what NVIDIA's extensions do on a machine: which modules load, and which files then exist. Whether a card takes a
-// driver is the checks' to say; here every card takes every driver.
+// Package nvidia emulates NVIDIA's extensions on a machine: which modules load, and which files then exist. Here every
+// card accepts every driver, because the package's checks decide which driver a card needs.
 package nvidia
 
 import (
@@ -12,17 +12,17 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 )
 
-// Driver is what of NVIDIA's driver is on a machine after its modules were loaded.
+// Driver is the state of NVIDIA's driver on a machine after its modules were loaded.
 type Driver struct {
-	Modules []string // Modules that are loaded, sorted
-	Version string   // Version of the loaded kernel modules; "" when none is
-	Open    bool     // Open says that they are the open ones
-	// LibraryVersion of the user-space libraries, which come with the toolkit; "" without it.
+	Modules []string // loaded modules, sorted
+	Version string   // of the loaded kernel modules, or ""
+	Open    bool     // whether they are the open modules
+	// LibraryVersion is the version of the user-space libraries, which come with the toolkit, or "" without it.
 	LibraryVersion string
 	Messages       []string // what the kernel logs
 }
 
-// ours are the modules of a kmod extension, with what each needs loaded first.
+// ours has the modules of a kmod extension, and for each the modules that must load first.
 var ours = map[string][]string{
 	"nvidia":         nil,
 	"nvidia_uvm":     {"nvidia"},
@@ -32,8 +32,8 @@ var ours = map[string][]string{
 	"nvidia_fs":      {"nvidia"},
 }
 
-// Load loads the modules that a configuration declares. The extensions blacklist theirs (nvidia.conf in
-// siderolabs/extensions nvidia-gpu), so that nothing loads that isn't declared, but for what a declared one needs.
+// Load loads the modules that a configuration declares. The extensions blacklist their modules (nvidia.conf in
+// siderolabs/extensions nvidia-gpu). So only declared modules load, and the modules that they need.
 func Load(extensions []host.Extension, declared []string, gpus []host.GPU) Driver {
 	driver, modules, open := Driver{}, "", false
 	for _, extension := range extensions {
@@ -61,7 +61,7 @@ func Load(extensions []host.Extension, declared []string, gpus []host.GPU) Drive
 	return driver
 }
 
-// closure is the declared modules that are ours with those that they need, sorted. A module is declared with dashes or
+// closure returns the declared NVIDIA modules and those that they need, sorted. A declaration may have dashes or
 // underscores.
 func closure(declared []string) (names []string) {
 	for _, name := range declared {
@@ -74,7 +74,7 @@ func closure(declared []string) (names []string) {
 	return slices.Compact(names)
 }
 
-// Each card of a machine, by its index.
+// Each returns every card of a machine, in the order of the indices.
 func Each(gpus []host.GPU) (all []host.GPU) {
 	for _, gpu := range gpus {
 		for range max(gpu.Count, 1) {
@@ -84,7 +84,7 @@ func Each(gpus []host.GPU) (all []host.GPU) {
 	return all
 }
 
-// WriteFiles makes /proc below root show the driver.
+// WriteFiles writes the files of /proc below root that show the driver.
 func WriteFiles(root string, driver Driver, gpus []host.GPU) error {
 	if err := os.RemoveAll(filepath.Join(root, "proc/driver/nvidia")); err != nil {
 		return err
@@ -113,7 +113,7 @@ func WriteFiles(root string, driver Driver, gpus []host.GPU) error {
 	return nil
 }
 
-// BusID of the machine's card with an index.
+// BusID returns the PCI address of the card with an index.
 func BusID(index int) string { return fmt.Sprintf("0000:%02x:00.0", index+1) }
 
 // WriteFile writes a file of a machine.

@@ -6,10 +6,10 @@ import (
 	"talos-gpu/lab/machines/internal/spec"
 )
 
-// Config of the real nodes of a lab.
+// Config configures the real nodes of a lab.
 type Config struct {
 	Authority *identity.Authority
 	spec.Kubernetes
 	spec.Node
-	Kubelets *reach.Table // told where the node's kubelet is to be had
+	Kubelets *reach.Table // gets the address of the node's kubelet
 }

@@ -32,7 +32,8 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 	}
 	return host.EachBoot(ctx, machine, func(snapshot host.Snapshot) (func(), func(), error) {
 		stop := start(ctx, config, machine, snapshot)
-		// Talos >= 1.14 restarts containerd where its configuration changes, in the same boot. Here the node begins again: its containerd reads it then.
+		// Talos >= 1.14 restarts containerd in the same boot when its configuration changes. Here the whole node
+		// restarts, and its containerd then reads the new configuration.
 		changed := func() {
 			now := machine.Snapshot()
 			if maps.Equal(now.CRIParts, snapshot.CRIParts) {
@@ -46,7 +47,7 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 	})
 }
 
-// start runs the real node of one boot, until it is stopped.
+// start runs the real node of one boot until stop is called.
 func start(ctx context.Context, config Config, machine host.Machine, snapshot host.Snapshot) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -56,7 +57,7 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 	}
 	go func() {
 		defer close(ended)
-		// The node dies with the thread that started it (PR_SET_PDEATHSIG), which therefore stays.
+		// The node is killed when the thread that started it ends (PR_SET_PDEATHSIG), so this thread must stay.
 		runtime.LockOSThread()
 		if err := run(ctx, spec, config, machine); err != nil && ctx.Err() == nil {
 			machine.Event("the real node ended: %v", err)
@@ -71,17 +72,20 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 }
 
 const (
-	// statusEvery is the kubelet's own period, which Talos leaves as it is (kubernetes v1.36 pkg/kubelet/apis/config/v1beta1/defaults.go,
-	// NodeStatusUpdateFrequency). A changed allocatable is reported no sooner.
+	// statusEvery is the kubelet's default period, which Talos does not change (kubernetes v1.36
+	// pkg/kubelet/apis/config/v1beta1/defaults.go, NodeStatusUpdateFrequency). A changed allocatable is not reported
+	// earlier.
 	statusEvery = 10 * time.Second
-	// restartAfter is how long Talos waits before it starts containerd or the kubelet again, which it does whenever they end (talos
-	// internal/app/machined/pkg/system/runner/restart, DefaultOptions; services/cri.go and kubelet.go, restart.Forever).
+	// restartAfter is the delay before Talos restarts containerd or the kubelet. It restarts them each time that they
+	// end (talos internal/app/machined/pkg/system/runner/restart, DefaultOptions; services/cri.go and kubelet.go,
+	// restart.Forever).
 	restartAfter = 5 * time.Second
 )
 
 func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
 	s.Config = nil
-	// With the stand-in of a driver they pass on the lab's clock; what is measured on a card is as on any machine.
+	// With a simulated driver, the durations below are lab time. With a real card they are real time, so that
+	// measurements are as on any machine.
 	real := machine.Clock().Real
 	if config.RealDriver {
 		real = func(wait time.Duration) time.Duration { return wait }
@@ -100,7 +104,8 @@ func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
 	}
 }
 
-// ipv4 is an address that a node can have; "" for a machine's host name, and for IPv6, which the node's network lacks.
+// ipv4 returns an address that a node can have. It returns "" for a machine's host name, and for IPv6, which the node's
+// network lacks.
 func ipv4(address string) string {
 	if ip, err := netip.ParseAddr(address); err != nil || !ip.Is4() {
 		return ""
@@ -108,8 +113,9 @@ func ipv4(address string) string {
 	return address
 }
 
-// leave says that the node is not ready, as Talos' kubelet does when its machine goes down: Talos stands in for systemd's logind, which a kubelet asks
-// (talos v1.13.0 internal/pkg/logind; kubernetes pkg/kubelet/nodeshutdown). Here the node just ends, so another program must report it.
+// leave reports the node as not ready, as Talos' kubelet does when its machine goes down. There Talos replaces
+// systemd's logind, which a kubelet asks (talos v1.13.0 internal/pkg/logind; kubernetes pkg/kubelet/nodeshutdown). Here
+// the node is just killed, so this program must report it.
 func leave(config Config, machine host.Machine) {
 	identity, err := config.Authority.Node(machine.Name())
 	if err != nil {

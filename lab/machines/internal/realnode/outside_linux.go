@@ -1,7 +1,7 @@
-// Package realnode runs one machine's Kubernetes half for real: kubelet, containerd, runc, CNI plugins, NVIDIA's runtime and what the
-// cluster's pods bring, in namespaces of its own. Files are where Talos 1.13 and its extensions have them, for every release. The toolkit
-// is that of its image or the nearest. It needs root.
-// Everything lives in the namespaces of one process and in one folder, so nothing is left when that process ends.
+// Package realnode runs the Kubernetes part of one machine for real, in separate namespaces: kubelet, containerd, runc,
+// CNI plugins, NVIDIA's runtime and the cluster's pods. Files are where Talos 1.13 and its extensions have them, for
+// every release. The toolkit is that of the image or the nearest one. A real node needs root. Everything is in the
+// namespaces of one process and in one folder, so nothing is left when that process ends.
 package realnode
 
 import (
@@ -29,7 +29,8 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/virtual"
 )
 
-// Main handles the commands of a real node, and being called as one of its programs. False when the arguments are others'.
+// Main runs the commands of a real node, and its programs when this binary has their name. It returns false for other
+// arguments.
 func Main(arguments []string) (handled bool, code int) {
 	switch filepath.Base(arguments[0]) {
 	case "runc":
@@ -50,7 +51,7 @@ func Main(arguments []string) (handled bool, code int) {
 	return inside.Main(arguments)
 }
 
-// failed says why, and is the exit code.
+// failed prints an error, and returns the exit code.
 func failed(err error) int {
 	if err == nil {
 		return 0
@@ -59,7 +60,7 @@ func failed(err error) int {
 	return 1
 }
 
-// run runs one boot's node in namespaces of its own, until ctx or the node ends.
+// run runs the node of one boot in separate namespaces, until ctx or the node ends.
 func run(ctx context.Context, spec *boot.Spec, config Config, machine host.Machine) error {
 	for _, folder := range []string{"programs", "images", "logs"} {
 		if err := os.MkdirAll(filepath.Join(spec.Folder, folder), 0o700); err != nil {
@@ -95,7 +96,8 @@ func run(ctx context.Context, spec *boot.Spec, config Config, machine host.Machi
 	return live(ctx, spec, path, own, config.Kubelets)
 }
 
-// groupName begins as the lab's folder is called, by which the lab's janitor finds what a node left that was cut off.
+// groupName begins with the name of the lab's folder. The lab's janitor uses this prefix to find what a killed node has
+// left.
 func groupName(node string) string {
 	lab := filepath.Base(os.Getenv("TALOS_GPU_LAB"))
 	if lab == "." {
@@ -116,7 +118,8 @@ func live(ctx context.Context, spec *boot.Spec, path string, own groups.Groups, 
 	defer log.Close()
 	command := exec.Command(self, inside.EnterCommand, path)
 	command.Stdout, command.Stderr = log, log
-	// Without the lab's mark: a node's process does not have to exist before and after, and ends with this one.
+	// The environment lacks the lab's mark, TALOS_GPU_LAB. The lab's cleanup need not find the node's processes,
+	// because they end with this one.
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}
 	command.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,

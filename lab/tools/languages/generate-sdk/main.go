@@ -1,6 +1,6 @@
-// Command generate-sdk writes the SDK of a package for one language: what `pulumi package gen-sdk` has Pulumi's language hosts
-// do, by the very generators that these hosts call (pulumi/pulumi v3.259.0, pkg/codegen). The hosts of Node, Python and Go are in no
-// package registry.
+// Command generate-sdk writes the SDK of a package for one language. It calls the generators that Pulumi's language
+// hosts call for `pulumi package gen-sdk` (pulumi/pulumi v3.259.0, pkg/codegen). The hosts of Node, Python and Go are
+// in no package registry.
 //
 //	generate-sdk nodejs|python|go SCHEMA FOLDER
 package main
@@ -37,7 +37,7 @@ func run(language, schemaFile, folder string) error {
 	if err := json.Unmarshal(text, &spec); err != nil {
 		return err
 	}
-	// The schema refers to no other package's types, so nothing is ever loaded.
+	// The schema has no types of other packages, so the loader loads nothing.
 	loader := schema.NewPluginLoader(nil)
 	pkg, diagnostics, err := schema.BindSpec(spec, loader, schema.ValidationOptions{})
 	if err != nil {

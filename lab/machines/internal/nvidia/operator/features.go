@@ -22,7 +22,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// Labels of a node by which NVIDIA's programs and Node Feature Discovery speak of it.
+// Labels with which NVIDIA's programs and Node Feature Discovery describe a node.
 const (
 	featurePrefix = "feature.node.kubernetes.io/"
 	present       = "nvidia.com/gpu.present"
@@ -32,14 +32,15 @@ const (
 	migState      = "nvidia.com/mig.config.state"
 )
 
-// nodeFeatures are what workers and GPU feature discovery say of a node, and what the master reads (kubernetes-sigs/node-feature-discovery v0.17 to
-// v0.19, api/nfd/v1alpha1): with a real node, either side may be the real one. Their definition comes with NFD's chart.
+// nodeFeatures is the resource that NFD's workers and GPU feature discovery write and NFD's master reads
+// (kubernetes-sigs/node-feature-discovery v0.17 to v0.19, api/nfd/v1alpha1). With a real node, the writer or the reader
+// may be the real program. NFD's chart installs the definition.
 var nodeFeatures = schema.GroupVersionResource{Group: "nfd.k8s-sigs.io", Version: "v1alpha1", Resource: "nodefeatures"}
 
-// featuresOf is the label of a NodeFeature that names its node.
+// featuresOf is the label of a NodeFeature that has the node's name.
 const featuresOf = "nfd.node.kubernetes.io/node-name"
 
-// collector is the garbage collector; the lab makes nothing that it would remove.
+// collector is NFD's garbage collector. It removes nothing, because the lab makes nothing that it would remove.
 func collector(ctx context.Context, c *programs.Container) int {
 	port, err := strconv.Atoi(c.Argument("-port"))
 	if err != nil {
@@ -48,7 +49,8 @@ func collector(ctx context.Context, c *programs.Container) int {
 	return c.Serves(ctx, port, programs.Well)
 }
 
-// worker reports a machine's cards, by the names that charts ask for (NVIDIA's have NFD label by vendor alone, NFD itself by class and vendor).
+// worker reports a machine's cards under the names for which charts ask. With NVIDIA's charts, NFD labels by vendor,
+// and by default by class and vendor.
 func (o *Operator) worker(ctx context.Context, c *programs.Container) int {
 	go collector(ctx, c) // it has the same probe
 	for range c.Machine.Watch(ctx) {
@@ -65,8 +67,9 @@ func (o *Operator) worker(ctx context.Context, c *programs.Container) int {
 	return programs.ExitTerminated
 }
 
-// tell says what was found on the container's node. The object has two owners, the pod that says it and the pod's owner: it goes with the
-// DaemonSet, and outlasts a pod that another one follows (nfd-worker.go, setOwnerReference).
+// tell writes a NodeFeature with the features of the container's node. Its owners are the pod that writes it and the
+// pod's owner. So it is deleted with the DaemonSet, but not when another pod replaces this one (nfd-worker.go,
+// setOwnerReference).
 func (o *Operator) tell(ctx context.Context, c *programs.Container, name string, found map[string]string) error {
 	owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: c.Pod.Name, UID: c.Pod.UID}}
 	for _, owner := range c.Pod.OwnerReferences {
@@ -91,8 +94,8 @@ func (o *Operator) tell(ctx context.Context, c *programs.Container, name string,
 	return err
 }
 
-// master puts on the nodes the reported labels, or with -prune removes all its labels, as the chart's hook does after the release is gone
-// (deployment/helm/node-feature-discovery/templates/post-delete-job.yaml).
+// master sets the reported labels on the nodes. With -prune it removes all its labels, as the chart's hook does after
+// an uninstall (deployment/helm/node-feature-discovery/templates/post-delete-job.yaml).
 func (o *Operator) master(ctx context.Context, c *programs.Container) int {
 	client, err := o.as(c.Pod.Namespace, c.Pod.Spec.ServiceAccountName)
 	if err != nil {
@@ -122,7 +125,7 @@ func (o *Operator) master(ctx context.Context, c *programs.Container) int {
 	return programs.ExitTerminated
 }
 
-// said of every node, by everybody together. A name without a domain is one of NFD's own.
+// said returns the labels of every node from all NodeFeatures. A name without a domain gets NFD's prefix.
 func (o *Operator) said(ctx context.Context) (map[string]map[string]string, error) {
 	objects, err := o.dynamic.Resource(nodeFeatures).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -145,7 +148,8 @@ func (o *Operator) said(ctx context.Context) (map[string]map[string]string, erro
 	return nodes, nil
 }
 
-// masterName is by which the API server knows the master's labels: those that it does not say again go.
+// masterName is the field manager of the master's labels. The API server removes labels that this manager does not
+// apply again.
 const masterName = "nfd-master"
 
 // label sets the labels of every node that has or had a report.
@@ -167,7 +171,7 @@ func label(ctx context.Context, client kubernetes.Interface, said map[string]map
 	return nil
 }
 
-// setLabels changes labels of a node; nil removes one.
+// setLabels changes labels of a node. A nil value removes a label.
 func setLabels(ctx context.Context, client kubernetes.Interface, node *corev1.Node, changes map[string]*string) error {
 	if len(changes) == 0 {
 		return nil
@@ -179,8 +183,9 @@ func setLabels(ctx context.Context, client kubernetes.Interface, node *corev1.No
 	return err
 }
 
-// discover is gpu-feature-discovery, of the device plugin's image: it needs NVML, and hands its labels to NFD. Of the many that the real one has
-// (k8s-device-plugin docs/gpu-feature-discovery), those that have a reader here; a card that is split shows only in its resources.
+// discover is gpu-feature-discovery from the device plugin's image. It needs NVML, and passes its labels to NFD. The
+// real program has many labels (k8s-device-plugin docs/gpu-feature-discovery); here are only those that something
+// reads. A card with MIG devices appears only in the node's resources.
 func (o *Operator) discover(ctx context.Context, c *programs.Container) int {
 	cards := gpu.Cards(c.Machine)
 	offer, err := programs.OfferOf(c)
@@ -193,7 +198,7 @@ func (o *Operator) discover(ctx context.Context, c *programs.Container) int {
 	case c.Machine.Clock().Sleep(ctx, 3*time.Second) != nil:
 		return programs.ExitTerminated
 	}
-	// As the real one names it (k8s-device-plugin internal/lm/output.go).
+	// The name is that of the real program (k8s-device-plugin internal/lm/output.go).
 	if err := o.tell(ctx, c, "nvidia-features-for-"+c.Machine.Name(), gpuLabels(cards, offer)); err != nil {
 		return c.Fails("error creating or updating NodeFeature object: %v", err)
 	}

@@ -13,11 +13,12 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// splitCards is nvidia-mig-manager (mig-parted cmd/nvidia-mig-manager/main.go): it follows the node's label nvidia.com/mig.config, one value after the other.
+// splitCards is nvidia-mig-manager (mig-parted cmd/nvidia-mig-manager/main.go). It applies the values of the node's
+// label nvidia.com/mig.config, one after the other.
 func (o *Operator) splitCards(ctx context.Context, c *programs.Container) int {
 	minor := 0
 	_, _ = fmt.Sscanf(programs.TagOf(c.Spec.Image), "v0.%d", &minor)
-	if c.Env["CONFIG_FILE"] == "" && minor < 14 { // newer ones generate it
+	if c.Env["CONFIG_FILE"] == "" && minor < 14 { // newer releases generate it
 		return c.Fails("Error: invalid -f <config-file> flag: must not be empty string")
 	}
 	if c.Ready != nil {
@@ -46,10 +47,16 @@ func (o *Operator) splitCards(ctx context.Context, c *programs.Container) int {
 	}
 }
 
-// reconfigure on Talos. From v0.13 on the manager connects to the host's systemd first: Talos has a socket without a server at that
-// path, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of
-// the host before that, which Talos has read-only; until v0.12.3 (deployments/container/reconfigure-mig.sh) it goes on then, with a command that is not
-// there. The pods that hold the cards begin again afterwards.
+// reconfigure applies a MIG configuration, with the failures that occur on Talos.
+//
+// Since v0.13 the manager first connects to the host's systemd. Talos has a socket without a server at that path, and
+// the handshake has no timeout (mig-parted#356, pkg/mig/reconfigure/reconfigure.go).
+//
+// With WITH_SHUTDOWN_HOST_GPU_CLIENTS the manager first copies itself below the host's /usr/local, which is read-only
+// on Talos. Releases up to v0.12.3 (deployments/container/reconfigure-mig.sh) then continue, with a command that does
+// not exist.
+//
+// After a success the manager deletes the pods that use the cards, so that they start again.
 func (o *Operator) reconfigure(ctx context.Context, c *programs.Container, minor int, name string) error {
 	onHost := c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] == "true"
 	switch {
@@ -76,11 +83,12 @@ func (o *Operator) reconfigure(ctx context.Context, c *programs.Container, minor
 		FieldSelector: "spec.nodeName=" + c.Machine.Name()})
 }
 
-// clients of the cards: the label app of their pods.
+// clients are the pods that use the cards, by their label app.
 var clients = []string{"nvidia-device-plugin-daemonset", "gpu-feature-discovery", "nvidia-dcgm-exporter", "nvidia-operator-validator"}
 
-// devicesOf a card by the name of a configuration, as the operator's list and the generated one have it: all-balanced, and every profile with the most
-// devices of it (mig-parted deployments/systemd/config-default.yaml, pkg/mig/builder). The lab knows only its machines' cards.
+// devicesOf returns the MIG devices of a card for the name of a configuration. The names are those of the operator's
+// list and of the generated one: all-balanced, and every profile with its maximum number of devices (mig-parted
+// deployments/systemd/config-default.yaml, pkg/mig/builder). The lab knows only the cards of its machines.
 func devicesOf(card host.GPU, name string) (devices map[string]int, known bool) {
 	profile := strings.TrimPrefix(name, "all-")
 	switch {

@@ -14,20 +14,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// operand is a DaemonSet of the operator, as far as it differs from the others (operands.yaml).
+// operand is what distinguishes a DaemonSet of the operator from the others (operands.yaml).
 type operand struct {
 	Name, Deploy, Looks, Starts string
 	Init                        []corev1.Container
 	Main                        corev1.Container
 	files                       []file
-	folders                     []string  // folders of the host that the others do not have, at the same place
-	component                   component // what the policy says of it
+	folders                     []string  // more folders of the host, mounted at the same path
+	component                   component // the operand's part of the policy
 }
 
-// file of a ConfigMap at a path of its containers. content makes the ConfigMap; "": another client has made it.
+// file is a ConfigMap's file at a path of the operand's containers. The operator makes the ConfigMap from content. With
+// "" another client has made it.
 type file struct{ configMap, key, at, content string }
 
-// entrypoint waits for driver-ready, and takes its content into the environment (assets/state-device-plugin/0400_configmap.yaml).
+// entrypoint waits for driver-ready and adds its content to the environment
+// (assets/state-device-plugin/0400_configmap.yaml).
 const entrypoint = `#!/bin/sh
 ready=/run/nvidia/validations/driver-ready
 until [ -f "$ready" ]; do
@@ -42,7 +44,8 @@ set +a
 //go:embed operands.yaml
 var assets []byte
 
-// operands of a policy, whether it wants them or not (object_controls.go). What the policy says of a container's variables wins.
+// operands returns all operands of a policy, enabled or not (object_controls.go). Variables of the policy override
+// those of the operator.
 func (p policy) operands() (all []operand) {
 	if err := yaml.UnmarshalStrict(assets, &all); err != nil {
 		panic(err)
@@ -70,7 +73,9 @@ func (p policy) operands() (all []operand) {
 				name, _, _ := strings.Cut(validation.Name, "-")
 				o.Init[i].Env = withOverrides(validation.Env, p.Validator.Env, validations[name].Env)
 			}
-		case "container-toolkit": // TransformToolkit, transformForRuntime: without NRI it wants to change containerd's configuration
+		case "container-toolkit":
+			// Without NRI the toolkit wants to change containerd's configuration (TransformToolkit,
+			// transformForRuntime).
 			o.Main.Env = append(o.Main.Env, environment("ROOT", p.Toolkit.InstallDir)...)
 			o.folders = []string{p.Toolkit.InstallDir, "/run/nvidia/toolkit", "/etc/containerd/conf.d"}
 			if p.CDI.NRI {
@@ -88,11 +93,12 @@ func (p policy) operands() (all []operand) {
 		case "gpu-feature-discovery":
 			p.ofCards(o)
 		case "mig-manager": // TransformMIGManager
-			// Since v26.3 the manager makes the configuration itself, and has the operator's only to fall back on, under another name.
+			// Since v26.3 the manager makes the configuration itself. The operator's configuration has another variable
+			// and is only the fallback.
 			if p.atLeast(26, 3) {
 				o.Main.Env[1].Name = "DEFAULT_CONFIG_FILE"
 			}
-			if len(o.Main.Args) > 0 { // they go to the shell in the stead of its entrypoint
+			if len(o.Main.Args) > 0 { // the shell gets the args instead of its entrypoint
 				o.Main.Command = o.Main.Command[:2]
 			}
 		}
@@ -101,8 +107,9 @@ func (p policy) operands() (all []operand) {
 	return all
 }
 
-// ofCards tells operands that look at cards of MIG (applyMIGConfiguration), and of the configuration that shares cards. The real operator has its
-// config-manager copy that, which may take another of the ConfigMap's for a labelled node.
+// ofCards sets the MIG variables (applyMIGConfiguration) and the sharing configuration of operands that read the cards.
+// With the real operator, the config-manager copies this configuration. It may select another entry of the ConfigMap
+// for a node with a label.
 func (p policy) ofCards(o *operand) {
 	if p.MIG.Strategy != "" {
 		o.Main.Env = append(o.Main.Env, environment("MIG_STRATEGY", p.MIG.Strategy)...)
@@ -116,10 +123,11 @@ func (p policy) ofCards(o *operand) {
 	}
 }
 
-// featureFiles is where GPU feature discovery leaves what Node Feature Discovery should say of the node (assets/gpu-feature-discovery/0500_daemonset.yaml).
+// featureFiles is the folder where GPU feature discovery leaves labels for Node Feature Discovery
+// (assets/gpu-feature-discovery/0500_daemonset.yaml).
 const featureFiles = "/etc/kubernetes/node-feature-discovery/features.d"
 
-// folders of the host that every operand has, and where.
+// folders returns the host's folders that every operand mounts, and their paths in the containers.
 func (p policy) folders() map[string]string {
 	return map[string]string{
 		"/run/nvidia/validations": "/run/nvidia/validations", "/": "/host", p.HostPaths.DriverInstallDir: "/driver-root", "/var/run/cdi": "/var/run/cdi",
@@ -127,7 +135,8 @@ func (p policy) folders() map[string]string {
 	}
 }
 
-// daemonSet completes an operand: selector, runtime class, files, folders, and what the policy says for all.
+// daemonSet completes an operand with selector, runtime class, files, folders, and the policy's settings for all
+// DaemonSets.
 func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	app, labels := map[string]string{"app": o.Name}, map[string]string{"app.kubernetes.io/managed-by": "gpu-operator"}
 	maps.Copy(labels, p.Daemonsets.Labels)

@@ -18,8 +18,8 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// operate is the gpu-operator binary (controllers/clusterpolicy_controller.go): it brings nodes and operands to what the cluster's one ClusterPolicy says.
-// It leaves the policy's status alone, since nothing here reads it.
+// operate is the gpu-operator binary (controllers/clusterpolicy_controller.go). It changes nodes and operands to match
+// the cluster's ClusterPolicy. It does not write the policy's status, because nothing in the lab reads it.
 func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
 	c.Logf("starting manager version=%s", programs.TagOf(c.Spec.Image))
 	go c.Serves(ctx, 8081, programs.Well) // --health-probe-bind-address
@@ -71,12 +71,13 @@ func (o *Operator) reconcile(ctx context.Context, c *programs.Container) error {
 	return errors.Join(o.runtimeClass(ctx, p), o.deploy(ctx, p))
 }
 
-// labelled are the operands for which a node gets a label (state_manager.go, gpuStateLabels), as far as they are here.
+// labelled are the operands for which a node gets a label (state_manager.go, gpuStateLabels). It has only the operands
+// that the lab emulates.
 var labelled = []string{"container-toolkit", "mig-manager", "gpu-feature-discovery", "device-plugin", "dcgm-exporter", "operator-validator"}
 
-// wantedLabels are the changes that the operator makes to a node's labels; nil removes one (state_manager.go: labelGPUNodes, addGPUStateLabels,
-// removeAllGPUStateLabels). A label is only set when absent or empty, so a user's "false" stays. gpu.present without a feature label of NVIDIA's vendor
-// counts as a GPU that is gone.
+// wantedLabels returns the operator's changes of a node's labels; nil removes a label (state_manager.go: labelGPUNodes,
+// addGPUStateLabels, removeAllGPUStateLabels). A label is set only if it is absent or empty, so a user's "false" stays.
+// If gpu.present is set without a feature label of NVIDIA's vendor, the GPU counts as removed.
 func wantedLabels(labels map[string]string) map[string]*string {
 	hasGPU := false
 	for _, device := range []string{"pci-10de", "pci-0302_10de", "pci-0300_10de"} {
@@ -94,14 +95,15 @@ func wantedLabels(labels map[string]string) map[string]*string {
 		switch {
 		case deploys && value == "" && (operand != "mig-manager" || labels[migCapable] == "true"):
 			changes[key] = &yes
-		case !deploys && set && (marked || hasGPU): // it is one of its nodes
+		case !deploys && set && (marked || hasGPU): // the operator manages this node
 			changes[key] = nil
 		}
 	}
 	return changes
 }
 
-// appliedHash is an annotation that tells what of an operand was applied (object_controls.go, NvidiaAnnotationHashKey).
+// appliedHash is the annotation with the hash of an operand that was applied (object_controls.go,
+// NvidiaAnnotationHashKey).
 const appliedHash = "nvidia.com/last-applied-hash"
 
 // deploy creates, updates and deletes the operands.
@@ -140,7 +142,7 @@ func (o *Operator) deploy(ctx context.Context, p policy) error {
 	return nil
 }
 
-// writeFiles makes an operand's ConfigMaps.
+// writeFiles makes the ConfigMaps of an operand.
 func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) error {
 	for _, file := range operand.files {
 		if file.content == "" {
@@ -160,8 +162,9 @@ func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) er
 	return nil
 }
 
-// runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go, RuntimeClass). With NRI it
-// deletes it, regardless of its maker (state_manager.go: the state pre-requisites is off then).
+// runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go,
+// RuntimeClass). With NRI it deletes this RuntimeClass, regardless of who made it (state_manager.go: the state
+// pre-requisites is then disabled).
 func (o *Operator) runtimeClass(ctx context.Context, p policy) error {
 	classes, name := o.client.NodeV1().RuntimeClasses(), p.Operator.RuntimeClass
 	mark := map[string]string{"app.kubernetes.io/component": "gpu-operator"}

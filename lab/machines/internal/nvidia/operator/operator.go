@@ -1,9 +1,10 @@
-// Package operator stands in for what runs in the GPU Operator's images, Node Feature Discovery's and the MIG manager's: it sets what others read.
-// The programs act while their pods run, by the real API server, with the lab's administrator's rights; Node Feature Discovery's master changes nodes
-// with its own.
+// Package operator emulates the programs in the images of the GPU Operator, of Node Feature Discovery and of the MIG
+// manager. They write what others read. They act on the real API server while their pods run, with the rights of the
+// lab's administrator. Only Node Feature Discovery's master uses its service account to change nodes.
 //
-// Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go, assets/,
-// cmd/nvidia-validator). Its own driver, which the checks refuse on Talos, is not here, and what no stack has is not here either.
+// The facts are from github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go,
+// object_controls.go, assets/, cmd/nvidia-validator). The package omits the operator's driver, which the checks reject
+// on Talos, and everything that no stack uses.
 package operator
 
 import (
@@ -25,14 +26,14 @@ import (
 	"talos-gpu/lab/machines/internal/nvidia"
 )
 
-// Operator holds what the programs share.
+// Operator has what the programs share.
 type Operator struct {
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
 	config  *rest.Config
 }
 
-// New prepares the programs, by the configuration of an administrator.
+// New prepares the programs with an administrator's configuration.
 func New(config *rest.Config) (*Operator, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -42,22 +43,23 @@ func New(config *rest.Config) (*Operator, error) {
 	return &Operator{client: client, dynamic: objects, config: config}, err
 }
 
-// as is a client with the rights of a service account and no others. After a release is gone, a program of it that has not ended yet can change nothing.
+// as returns a client with only the rights of a service account. So a program that still runs after an uninstall can
+// change nothing.
 func (o *Operator) as(namespace, account string) (kubernetes.Interface, error) {
 	own := rest.CopyConfig(o.config)
 	own.Impersonate.UserName = "system:serviceaccount:" + namespace + ":" + account
 	return kubernetes.NewForConfig(own)
 }
 
-// Pod as the API has it.
+// Pod returns a pod from the API.
 func (o *Operator) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	return o.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// look is how long the programs wait between two looks.
+// look is the pause before a program reads the cluster again.
 const look = 20 * time.Second
 
-// Programs of the images.
+// Programs returns the programs of the images.
 func (o *Operator) Programs() programs.Programs {
 	return programs.Programs{
 		"gpu-operator": o.operate, "nvidia-validator": o.validate, "nfd-worker": o.worker, "nfd-master": o.master, "nfd-gc": collector,
@@ -65,7 +67,7 @@ func (o *Operator) Programs() programs.Programs {
 	}
 }
 
-// plugIn is the toolkit once it is installed: it gives all cards to who may have them, until it ends.
+// plugIn is the toolkit after its installation. It gives all cards to the pods that may have them, until it ends.
 func plugIn(ctx context.Context, c *programs.Container) int {
 	if c.Env["ENABLE_NRI_PLUGIN"] != "true" {
 		return c.Rests(ctx)
@@ -82,11 +84,12 @@ func plugIn(ctx context.Context, c *programs.Container) int {
 	return c.Rests(ctx)
 }
 
-// driverReady is what the validator writes of a driver of the host; operands read it as environment.
+// driverReady is the validator's file for a driver of the host. Operands read it as environment variables.
 const driverReady = "IS_HOST_DRIVER=true\nNVIDIA_DRIVER_ROOT=/\nDRIVER_ROOT_CTR_PATH=/host\nNVIDIA_DEV_ROOT=/\nDEV_ROOT_CTR_PATH=/host\n"
 
-// validate is nvidia-validator (gpu-operator cmd/nvidia-validator/main.go, v24.9 to v26.7). Every validation deletes its own file first, and writes it
-// when it holds. That of the plugin looks 30 times by itself; the others once, unless WITH_WAIT.
+// validate is nvidia-validator (gpu-operator cmd/nvidia-validator/main.go, v24.9 to v26.7). Every validation first
+// deletes its file, and writes it on success. The validation of the plugin tries 30 times. The others try once, or
+// without a limit with WITH_WAIT.
 func (o *Operator) validate(ctx context.Context, c *programs.Container) int {
 	component, attempts := c.Env["COMPONENT"], 1
 	if err := os.Remove(c.Marker(component + "-ready")); err != nil && !os.IsNotExist(err) {
@@ -118,13 +121,14 @@ func (o *Operator) validate(ctx context.Context, c *programs.Container) int {
 	}
 }
 
-// invalid says why a component is not; "" where it is well. The CUDA check, which has a pod of its own, is made in place.
+// invalid returns why a component is not valid, or "". The real CUDA check runs in another pod; here it runs in place.
 func (o *Operator) invalid(ctx context.Context, c *programs.Container, component string) string {
 	s := c.Machine.Snapshot()
 	isUp := s.DriverVersion != "" && s.DriverVersion == s.LibraryVersion
 	switch {
-	// On Talos <= 1.12 no place has both library and nvidia-smi (gpu-operator#1687). From 1.13 on the host's /usr/bin has nvidia-smi, so the driver is the
-	// host's, and hostPaths.driverInstallDir is not looked at (runValidation; gpu-operator#2501).
+	// On Talos <= 1.12 no folder has both the library and nvidia-smi (gpu-operator#1687). Since 1.13 the host's
+	// /usr/bin has nvidia-smi. So the driver is the host's, and hostPaths.driverInstallDir is ignored (runValidation;
+	// gpu-operator#2501).
 	case component == "driver" && (s.Era == host.EraLegacy || s.LibraryVersion == ""):
 		return "failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under " + c.Env["DRIVER_INSTALL_DIR"]
 	case component == "driver" && !isUp:

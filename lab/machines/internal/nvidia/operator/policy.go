@@ -15,10 +15,10 @@ import (
 // policies is the resource that the operator's chart installs.
 var policies = schema.GroupVersionResource{Group: "nvidia.com", Version: "v1", Resource: "clusterpolicies"}
 
-// defaultInstallDir is where the driver is looked for where the policy says nothing (DefaultDriverInstallDir).
+// defaultInstallDir is the driver's folder if the policy does not set one (DefaultDriverInstallDir).
 const defaultInstallDir = "/run/nvidia/driver"
 
-// policySpec is the part of a ClusterPolicy that decides about something here (api/nvidia/v1/clusterpolicy_types.go).
+// policySpec has the fields of a ClusterPolicy that the lab's operator uses (api/nvidia/v1/clusterpolicy_types.go).
 type policySpec struct {
 	Operator struct {
 		RuntimeClass string `json:"runtimeClass"`
@@ -60,7 +60,7 @@ type policySpec struct {
 	} `json:"hostPaths"`
 }
 
-// component is what every operand has.
+// component has the fields that every operand has.
 type component struct {
 	Enabled    *bool           `json:"enabled"`
 	Repository string          `json:"repository"`
@@ -70,10 +70,11 @@ type component struct {
 	Env        []corev1.EnvVar `json:"env"`
 }
 
-// enabled is true unless the policy says otherwise.
+// enabled is true unless the policy disables the component.
 func (c component) enabled() bool { return c.Enabled == nil || *c.Enabled }
 
-// reference of the image; without one that of the operator, and without a version its tag.
+// reference returns the image's reference. The default of the image is the operator's image, and the default of the
+// version is the operator's tag.
 func (c component) reference(operator string) string {
 	if c.Image == "" {
 		return operator
@@ -88,12 +89,12 @@ func (c component) reference(operator string) string {
 	return name + ":" + tag
 }
 
-// policy is a ClusterPolicy with what the operator derives for its operands.
+// policy is a ClusterPolicy and what the operator derives from it for its operands.
 type policy struct {
 	policySpec
 	owner     metav1.OwnerReference
 	namespace string
-	// operatorImage stands in for a validator image that is not set, and tells the operator's release.
+	// operatorImage is the default of the validator's image. Its tag is the operator's release.
 	operatorImage string
 }
 
@@ -114,7 +115,7 @@ func (p policy) atLeast(year, month int) bool {
 	return has[0] > year || has[0] == year && has[1] >= month
 }
 
-// cdi is on by default since v25.10.
+// cdi reports whether CDI is enabled. It is the default since v25.10.
 func (p policy) cdi() bool {
 	if p.CDI.Enabled != nil {
 		return *p.CDI.Enabled
@@ -122,7 +123,7 @@ func (p policy) cdi() bool {
 	return p.atLeast(25, 10)
 }
 
-// withOverrides puts variables over others of the same name.
+// withOverrides replaces variables by those of the same name.
 func withOverrides(own []corev1.EnvVar, overrides ...[]corev1.EnvVar) []corev1.EnvVar {
 	merged := slices.Clone(own)
 	for _, variable := range slices.Concat(overrides...) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// stir tells a program that there may be something to do. Further stirs before it looks count as one.
+// stir signals a program that there may be something to do. Several signals before the program reads count as one.
 type stir chan struct{}
 
 func (s stir) again() {
@@ -22,7 +22,7 @@ func (s stir) again() {
 	}
 }
 
-// each calls act after each stir, once the pause is over, and again after an error, until ctx ends.
+// each calls act after each signal, when the pause is over, until ctx ends. It calls act again after an error.
 func (s stir) each(ctx context.Context, pause, act func() error) {
 	for {
 		select {
@@ -39,9 +39,10 @@ func (s stir) each(ctx context.Context, pause, act func() error) {
 	}
 }
 
-// stirredBy stirs at first, and whenever an object of those resources is created, changed or deleted, until ctx ends.
-// The real programs have informers as well (gpu-operator controllers/clusterpolicy_controller.go, Watch; NFD v0.18.3
-// pkg/nfd-master/nfd-api-controller.go). Looks at short intervals were a fifth of the API server's requests in a lab.
+// stirredBy signals at the start, and after an object of these resources is created, changed or deleted, until ctx
+// ends. The real programs also have informers (gpu-operator controllers/clusterpolicy_controller.go, Watch; NFD v0.18.3
+// pkg/nfd-master/nfd-api-controller.go). Polling at short intervals caused a fifth of the API server's requests in a
+// lab.
 func stirredBy(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) stir {
 	stirs := make(stir, 1)
 	stirs.again()

@@ -1,4 +1,4 @@
-// Package cable connects the node to this computer: by a network of its own, and to the cluster's API by sockets.
+// Package cable connects the node to this computer with a network, and to the cluster's API with sockets.
 package cable
 
 import (
@@ -15,11 +15,12 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// networks that nodes of one computer may have.
+// networks is the maximum number of nodes of one computer.
 const networks = 250
 
-// Connect lays a cable from this computer into the node's network, and gives the number of its network: the first that no other node has. The cable
-// goes with the node's network namespace; until then its end here says whose it is.
+// Connect makes a cable (veth pair) from this computer into the node's network namespace, and returns the number of the
+// node's network. It takes the first number that no other node has. The cable disappears with the namespace. The alias
+// of its interface on this computer names the owner.
 func Connect(pid int, owner string) (int, error) {
 	for network := 1; network <= networks; network++ {
 		link := boot.Link(network)
@@ -27,7 +28,7 @@ func Connect(pid int, owner string) (int, error) {
 			continue
 		}
 		if err := IP(fmt.Sprintf("link add %s type veth peer name eth0 netns %d", link, pid)); err != nil {
-			if files.Exists("/sys/class/net/" + link) { // another lab's node was quicker
+			if files.Exists("/sys/class/net/" + link) { // another lab's node was faster
 				continue
 			}
 			return 0, err
@@ -55,7 +56,8 @@ func IP(line string) error {
 	return nil
 }
 
-// Attach is the cable's end in the node: its address, its machine's, and the cluster's API at the two addresses where the node and its pods look for it.
+// Attach configures the cable's end in the node, with the node's and the machine's address. It also makes the cluster's
+// API and the machine's facts available, at the addresses that the node and its pods use.
 func Attach(spec *boot.Spec, number int) error {
 	server, err := url.Parse(spec.Server)
 	if err != nil {
@@ -89,14 +91,15 @@ func Attach(spec *boot.Spec, number int) error {
 	return nil
 }
 
-// ServeAPI passes the cluster's API on: it listens on this computer's loopback, which the node lacks.
+// ServeAPI forwards the cluster's API from a socket. The API listens on this computer's loopback interface, which the
+// node cannot reach.
 func ServeAPI(spec *boot.Spec) (func(), error) {
 	server, err := url.Parse(spec.Server)
 	if err != nil {
 		return nil, err
 	}
 	socket := spec.APISocket()
-	_ = os.Remove(socket) // an earlier boot's
+	_ = os.Remove(socket) // the socket of an earlier boot
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, err
@@ -105,12 +108,12 @@ func ServeAPI(spec *boot.Spec) (func(), error) {
 	return func() { listener.Close() }, nil
 }
 
-// DialTo connects to an address.
+// DialTo returns a function that connects to an address.
 func DialTo(network, address string) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return net.DialTimeout(network, address, 10*time.Second) }
 }
 
-// Forward connects each client to what dial reaches then.
+// Forward connects each client to what dial reaches at that moment.
 func Forward(listener net.Listener, dial func() (net.Conn, error)) {
 	for {
 		client, err := listener.Accept()

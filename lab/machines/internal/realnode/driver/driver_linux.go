@@ -1,4 +1,5 @@
-// Package driver gives the node NVIDIA's driver and toolkit: this computer's own driver, or a stand-in with the machine's cards.
+// Package driver installs NVIDIA's driver and toolkit on the node: this computer's driver, or a simulated one with the
+// machine's cards.
 package driver
 
 import (
@@ -14,8 +15,9 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// Install lays the driver and NVIDIA's toolkit out as Talos 1.13's extensions do: libraries in /usr/local/lib, programs in /usr/local/bin with links in
-// /usr/bin, the linker's cache, and a CDI specification made at boot (siderolabs/extensions c5480f9, nvidia-gpu).
+// Install installs the driver and NVIDIA's toolkit in the layout of Talos 1.13's extensions. Libraries are in
+// /usr/local/lib, and programs in /usr/local/bin with links in /usr/bin. It also makes the linker's cache and a CDI
+// specification (siderolabs/extensions c5480f9, nvidia-gpu).
 func Install(spec *boot.Spec) error {
 	if !spec.HasToolkit() {
 		return nil
@@ -53,7 +55,7 @@ func Install(spec *boot.Spec) error {
 	if err := said("/sbin/ldconfig"); err != nil {
 		return err
 	}
-	if spec.Era != host.EraCDI || spec.DriverVersion == "" { // the image writes a CDI specification at boot
+	if spec.Era != host.EraCDI || spec.DriverVersion == "" { // only EraCDI's image writes a CDI specification
 		return nil
 	}
 	if err := os.MkdirAll("/run/cdi", 0o755); err != nil {
@@ -62,11 +64,11 @@ func Install(spec *boot.Spec) error {
 	return said("/usr/bin/nvidia-ctk", "cdi", "generate", "--output", "/run/cdi/nvidia.yaml")
 }
 
-// standIn puts the stand-in's libraries and nvidia-smi where the driver's would be.
+// standIn installs the libraries and nvidia-smi of the simulated driver in the place of the driver's.
 func standIn(spec *boot.Spec) error {
 	for _, name := range standInLibraries {
 		file := name + "." + spec.LibraryVersion
-		// A copy: as the driver's own, it can be taken away.
+		// A copy can be removed, like the driver's file.
 		if err := files.Copy(spec.Built(file), "/usr/local/lib"); err != nil {
 			return err
 		}
@@ -83,17 +85,17 @@ func standIn(spec *boot.Spec) error {
 	return files.Bind(self, "/usr/local/bin/nvidia-smi")
 }
 
-// programsOfDriver that a driver has in addition to its libraries.
+// programsOfDriver are the programs of a driver.
 var programsOfDriver = []string{"nvidia-smi", "nvidia-debugdump"}
 
-// Where a driver's files may be on this computer: as distributions have them, and as containers get them.
+// Where this computer may have the driver's files: the folders of distributions, and the folders that containers get.
 var (
 	librariesAt = []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"}
 	programsAt  = []string{"/usr/bin", "/usr/local/nvidia/bin"}
 	libraries   = []string{"libnvidia-*.so.*", "libcuda.so.*", "libcudadebugger.so.*", "libnvcuvid.so.*", "libnvoptix.so.*"}
 )
 
-// driverLibraries of this computer.
+// driverLibraries returns the paths of the driver's libraries on this computer.
 func driverLibraries() (found []string) {
 	for _, folder := range librariesAt {
 		for _, pattern := range libraries {
@@ -104,7 +106,8 @@ func driverLibraries() (found []string) {
 	return found
 }
 
-// collectDriver copies this computer's driver, outside: it may lie on a mount of its own, which an overlay does not show.
+// collectDriver copies this computer's driver outside of the node. A file of the driver may be a mount, which an
+// overlay does not show.
 func collectDriver(spec *boot.Spec) error {
 	found := driverLibraries()
 	if len(found) == 0 {
@@ -129,10 +132,10 @@ func collectDriver(spec *boot.Spec) error {
 	return nil
 }
 
-// realDriver puts the driver where Talos has it, and takes it away where this computer has it: in the node's overlay alone.
+// realDriver moves the driver from this computer's folders to those of Talos. It changes only the node's overlay.
 func realDriver(spec *boot.Spec) error {
 	for _, path := range driverLibraries() {
-		_ = os.Remove(path) // one that is a mount of its own stays
+		_ = os.Remove(path) // a file that is a mount cannot be removed and stays
 	}
 	for _, name := range programsOfDriver {
 		_ = os.Remove("/usr/bin/" + name)
@@ -148,7 +151,7 @@ func realDriver(spec *boot.Spec) error {
 	return os.Symlink("lib", "/usr/local/lib64")
 }
 
-// said runs a program and gives its output with the error.
+// said runs a program and returns its output in the error.
 func said(argv ...string) error {
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -159,13 +162,14 @@ func said(argv ...string) error {
 	return nil
 }
 
-// toolkit is a release of NVIDIA's container toolkit that is built, with its folder of programs (lab/tools/catalogue.yaml).
+// toolkit is a built release of NVIDIA's container toolkit, with the folder of its programs (lab/tools/catalogue.yaml).
 type toolkit struct{ release, folder string }
 
-// toolkits that are built, oldest first.
+// toolkits are the built releases, oldest first.
 var toolkits = []toolkit{{"1.18.2", "nvidia-toolkit-v1.18"}, {"1.19.1", "nvidia-toolkit-v1.19"}}
 
-// toolkitFor is the newest toolkit of no newer minor than an image's, or the oldest; for an image that does not tell, the newest.
+// toolkitFor returns the newest toolkit whose minor is not newer than that of the release, or else the oldest toolkit.
+// For an unknown release it returns the newest toolkit.
 func toolkitFor(release string) (nearest toolkit) {
 	for i, each := range toolkits {
 		minor := strings.TrimPrefix(each.folder, "nvidia-toolkit-v")
@@ -176,7 +180,7 @@ func toolkitFor(release string) (nearest toolkit) {
 	return nearest
 }
 
-// InStead is the release that the node runs where its image has another toolkit, else "".
+// InStead returns the toolkit release that the node runs if its image has another one, or "".
 func InStead(spec *boot.Spec) string {
 	if runs := toolkitFor(spec.Toolkit()).release; spec.HasToolkit() && spec.Era != host.EraNRI && runs != spec.Toolkit() {
 		return runs

@@ -16,10 +16,11 @@ import (
 //go:embed native/*.c
 var native embed.FS
 
-// standInLibraries are those of the driver that programs look for.
+// standInLibraries are the driver's libraries that programs search for.
 var standInLibraries = []string{"libnvidia-ml.so", "libcuda.so"}
 
-// Prepare builds, outside, what the node has from C: its sandboxes' program, the smoke test, and without a real driver its stand-in.
+// Prepare builds the node's C programs outside of the node: the program of sandboxes, the smoke test, and the simulated
+// driver. With a real driver it collects the driver's files instead.
 func Prepare(spec *boot.Spec) error {
 	folder := filepath.Join(spec.Folder, "programs")
 	if err := compile(folder, "pause.c", "pause", "-static", "-Os"); err != nil {
@@ -49,7 +50,7 @@ func Prepare(spec *boot.Spec) error {
 	return compile(folder, "cuda.c", "libcuda.so."+spec.LibraryVersion, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
 }
 
-// brands of cards by their numbers in nvml.h.
+// brands has the numbers of brands in nvml.h.
 var brands = map[string]int{"GeForce": 5, "NvidiaRTX": 13, "Nvidia": 14}
 
 func cardsInC(cards []gpu.Card) string {
@@ -65,7 +66,7 @@ func cardsInC(cards []gpu.Card) string {
 	return strings.Join(list, ",")
 }
 
-// cudaInC is the CUDA release of a driver as its libraries count it, e.g. 13020 for 13.2.
+// cudaInC returns a driver's CUDA release in the format of its libraries, e.g. 13020 for 13.2.
 func cudaInC(driver string) string {
 	major, minor, _ := strings.Cut(gpu.CUDAVersion(driver), ".")
 	return fmt.Sprintf("(%s*1000+%s*10)", cmp.Or(major, "13"), cmp.Or(minor, "0"))

@@ -13,7 +13,8 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// SMI is nvidia-smi of the stand-in, on the node and in its containers, whose cards are those whose devices they have.
+// SMI is nvidia-smi of the simulated driver, on the node and in its containers. A container has the cards whose devices
+// it has.
 func SMI(arguments []string) int {
 	found, err := facts.Ask()
 	if err != nil {
@@ -23,9 +24,11 @@ func SMI(arguments []string) int {
 	return smi(os.Stdout, arguments, found.Snapshot.DriverVersion, found.Snapshot.LibraryVersion, found.Visible(), files.MayAdminister())
 }
 
-// smi answers as nvidia-smi does, for the forms that pods of a stack use: nothing, -L, --query-gpu without header and units, -pl, -pm and -i. Texts, number
-// formats and exit codes follow nvidia-smi 580.159 on two H200, and its manual. Nothing is remembered: a card has its default limit, and persistence
-// mode is on, as Talos' extension has it. Draw is of an idle card, a tenth of its limit.
+// smi answers like nvidia-smi, in the forms that a stack's pods use: no argument, -L, --query-gpu without header and
+// units, -pl, -pm and -i. Texts, number formats and exit codes follow nvidia-smi 580.159 on two H200, and its manual.
+//
+// It stores nothing. A card has its default limit, and persistence mode is on, as with Talos' extension. The power draw
+// is that of an idle card, a tenth of its limit.
 func smi(out io.Writer, arguments []string, version, libraries string, cards []gpu.Card, administrator bool) int {
 	value := func(name string) (value string, given bool) {
 		for i, argument := range arguments {
@@ -54,7 +57,7 @@ func smi(out io.Writer, arguments []string, version, libraries string, cards []g
 		return fails(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.")
 	case libraries != version:
 		return fails(18, "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: %s", libraries)
-	case slices.Contains(arguments, "--version"): // looks for no card
+	case slices.Contains(arguments, "--version"): // needs no card
 		return fails(0, "NVIDIA-SMI version  : %s\nNVML version        : %[1]s\nDRIVER version      : %[1]s", version)
 	case len(cards) == 0:
 		return fails(6, "No devices were found")

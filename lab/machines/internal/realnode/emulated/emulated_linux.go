@@ -1,5 +1,6 @@
-// Package emulated has the programs that no registry serves, above all the GPU Operator's: they are emulated on the real node as on emulated ones, but in real
-// containers. This binary is in their image under the programs' names, with their real files, devices, ports and API.
+// Package emulated runs the programs whose images are in no registry, above all the GPU Operator's. They are emulated
+// as on emulated nodes, but in real containers with real files, devices, ports and API. This binary is in their image
+// under the programs' names.
 package emulated
 
 import (
@@ -21,19 +22,19 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/facts"
 )
 
-// ImageVariable tells a container's program which image it is of.
+// ImageVariable is the environment variable that has the image of a container's program.
 const ImageVariable = "TALOS_GPU_LAB_IMAGE"
 
 func rules(o *operator.Operator) []programs.Rule {
 	return programs.Rules(o.Programs(), sets.Controller{}.Programs())
 }
 
-// Of is the rule of an image with whose programs this binary stands in; false where it stands in for none.
+// Of returns the rule of an image whose programs this binary replaces, or false for another image.
 func Of(image string) (programs.Rule, bool) {
 	return programs.RuleOf(rules(&operator.Operator{}), image)
 }
 
-// Programs are those of all the images.
+// Programs returns the names of the programs of all images.
 func Programs() (all []string) {
 	for _, rule := range rules(&operator.Operator{}) {
 		all = append(all, rule.Has...)
@@ -41,7 +42,7 @@ func Programs() (all []string) {
 	return all
 }
 
-// Run runs a program of an image in its container.
+// Run runs a program of an image in the program's container.
 func Run(image string, argv []string) int {
 	name := filepath.Base(argv[0])
 	found, err := facts.Ask()
@@ -75,7 +76,7 @@ func fails(name string, err error) int {
 	return 126
 }
 
-// containerOf is the container that this process is in, as an emulated program knows it.
+// containerOf describes the container of this process for an emulated program.
 func containerOf(found facts.Facts, image string, argv []string) *programs.Container {
 	env := map[string]string{}
 	for _, variable := range os.Environ() {
@@ -95,7 +96,8 @@ func containerOf(found facts.Facts, image string, argv []string) *programs.Conta
 		Listen:  func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
 	}
 	c.GPUs = found.Visible()
-	// Below /usr/local, as Debian has them, or at /lib, which a driver's root at /usr/local makes of the first.
+	// The libraries are in /usr/local/lib, or in Debian's folder below /usr/lib. With a driver root at /usr/local they
+	// are in /lib, which is a link to /usr/lib.
 	for _, folder := range []string{"/usr/lib", "/usr/l*/*"} {
 		libraries, _ := filepath.Glob(folder + "/libnvidia-ml.so*")
 		c.Libraries = c.Libraries || len(libraries) > 0

@@ -1,4 +1,4 @@
-// Package facts tells programs on the node what the lab knows of their machine.
+// Package facts gives programs on the node what the lab knows about their machine.
 package facts
 
 import (
@@ -23,28 +23,28 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// Facts of a machine, as the lab has them now.
+// Facts are the present facts of a machine.
 type Facts struct {
 	Key, Name, Address, Role string
 	Snapshot                 host.Snapshot
 	TimeScale                float64
-	Cards                    []gpu.Card // Cards of the machine
-	Kubeconfig               []byte     // Kubeconfig of the cluster's administrator
+	Cards                    []gpu.Card // the cards of the machine
+	Kubeconfig               []byte     // of the cluster's administrator
 }
 
-// Visible are the cards of the container that asks: those whose devices it has.
+// Visible returns the cards whose devices the calling container has.
 func (f Facts) Visible() []gpu.Card {
 	return slices.DeleteFunc(slices.Clone(f.Cards), func(card gpu.Card) bool { return !files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) })
 }
 
-// Serve tells the facts on a socket next to the node; the node reaches it at boot.FactsAddress.
+// Serve serves the facts on a socket, which the node reaches at boot.FactsAddress.
 func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine) (func(), error) {
 	kubeconfig, err := authority.AdminKubeconfig("lab")
 	if err != nil {
 		return nil, err
 	}
 	socket := spec.FactsSocket()
-	_ = os.Remove(socket) // an earlier boot's
+	_ = os.Remove(socket) // the socket of an earlier boot
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine)
 	return func() { _ = server.Close() }, nil
 }
 
-// Ask asks for the facts, on the node or in one of its containers.
+// Ask gets the facts, on the node or in one of its containers.
 func Ask() (Facts, error) { return From("http://" + boot.FactsAddress) }
 
-// From asks for the facts at another address.
+// From gets the facts from another address.
 func From(url string) (found Facts, err error) {
 	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get(url)
 	if err != nil {
@@ -83,7 +83,7 @@ func From(url string) (found Facts, err error) {
 	return found, json.NewDecoder(answer.Body).Decode(&found)
 }
 
-// Cluster is the API with the administrator's rights, as the node reaches it.
+// Cluster returns the configuration with which the node reaches the API, with the administrator's rights.
 func (f Facts) Cluster() (*rest.Config, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(f.Kubeconfig)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f Facts) Cluster() (*rest.Config, error) {
 	return config, nil
 }
 
-// Client of the cluster, by the facts as they are now.
+// Client returns a client of the cluster, from the present facts.
 func Client() (kubernetes.Interface, error) {
 	found, err := Ask()
 	if err != nil {
@@ -110,7 +110,7 @@ type toldMachine struct {
 	clock *clock.Clock
 }
 
-// Machine is the machine of the facts.
+// Machine returns the machine of the facts.
 func (f Facts) Machine() host.Machine { return toldMachine{facts: f, clock: clock.New(f.TimeScale)} }
 
 func (m toldMachine) Key() string             { return m.facts.Key }
@@ -121,10 +121,10 @@ func (m toldMachine) Snapshot() host.Snapshot { return m.facts.Snapshot }
 func (m toldMachine) Clock() *clock.Clock     { return m.clock }
 func (m toldMachine) Event(string, ...any)    {}
 
-// RootFS is where pods have the machine's file system, if they have it.
+// RootFS is where pods mount the machine's file system, if they mount it.
 func (m toldMachine) RootFS() string { return "/host" }
 
-// Watch signals once: where the state changes, the machine boots, and its pods start again with it.
+// Watch signals only once. If the machine's state changes, the machine boots and its pods start again.
 func (m toldMachine) Watch(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	changed <- struct{}{}

@@ -1,4 +1,5 @@
-// Package files puts files where the node has them, and says what this process may do as root: in a container root may lack a right.
+// Package files installs files on the node, and reports what this process may do as root. In a container, root may lack
+// a capability.
 package files
 
 import (
@@ -9,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Bind shows a file under another name.
+// Bind shows a file at another path.
 func Bind(source, target string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return err
@@ -21,7 +22,7 @@ func Bind(source, target string) error {
 	return Mount(source, target, "", syscall.MS_BIND, "")
 }
 
-// Mount mounts something over a folder or file; it makes a missing folder.
+// Mount mounts something over a folder or file. It makes a missing folder.
 func Mount(source, target, kind string, flags uintptr, options string) error {
 	_ = os.MkdirAll(target, 0o755)
 	if err := syscall.Mount(source, target, kind, flags, options); err != nil {
@@ -30,7 +31,7 @@ func Mount(source, target, kind string, flags uintptr, options string) error {
 	return nil
 }
 
-// Write makes a file and its folder.
+// Write writes a file and makes its folder.
 func Write(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -38,13 +39,13 @@ func Write(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// Exists says that something exists at a path.
+// Exists reports whether a path exists.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// Copy copies a file, or a link as a link to the name next to it.
+// Copy copies a file into a folder. It copies a link as a link to a name in the same folder.
 func Copy(path, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -67,13 +68,14 @@ const (
 	capSysResource = 24
 )
 
-// MayLowerScores says whether containers may be spared by the kernel when memory runs out, as those of guaranteed pods are.
+// MayLowerScores reports whether this process may lower OOM scores, so that the kernel spares a container when memory
+// runs out. Containers of guaranteed pods have a lower score.
 func MayLowerScores() bool { return may(capSysResource) }
 
-// MayAdminister says whether this process may change settings of cards (open-gpu-kernel-modules, NV_IS_SUSER).
+// MayAdminister reports whether this process may change settings of cards (open-gpu-kernel-modules, NV_IS_SUSER).
 func MayAdminister() bool { return may(capSysAdmin) }
 
-// may says whether this process has a capability.
+// may reports whether this process has a capability.
 func may(capability int) bool {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

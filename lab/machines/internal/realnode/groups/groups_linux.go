@@ -1,4 +1,4 @@
-// Package groups makes the node's control groups, outside and in the node.
+// Package groups makes the node's control groups, outside of the node and in the node.
 package groups
 
 import (
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Groups are the node's control groups on this computer: one folder in version 2, one for each controller in version 1. In the node's control group
-// namespace they are the root, as the machine's root is for Talos' kubelet.
+// Groups are the node's control groups on this computer: one folder in version 2, and one for each controller in
+// version 1. In the node's control group namespace they are the root, like the machine's root for Talos' kubelet.
 type Groups struct {
 	folders []string
 }
@@ -23,7 +23,7 @@ func unified() bool {
 	return err == nil
 }
 
-// own lists this process' groups: the controllers, and their folder below the mount.
+// own returns the groups of this process: the folder below the mount, by controllers.
 func own() (map[string]string, error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -42,7 +42,8 @@ func own() (map[string]string, error) {
 func Make(name string) (Groups, error) {
 	made := Groups{}
 	if unified() {
-		// Below the root: a group that has processes cannot pass controllers on to its children, and ours may be such a one.
+		// The folder is directly below the root. A group with processes cannot delegate controllers to its children,
+		// and this process' group may be such a group.
 		made.folders = []string{filepath.Join("/sys/fs/cgroup", name)}
 	} else {
 		mine, err := own()
@@ -61,7 +62,8 @@ func Make(name string) (Groups, error) {
 			made.Remove()
 			return made, fmt.Errorf("the node's control group: %w; a real node needs control groups that it may write", err)
 		}
-		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} { // empty in a new cpuset of version 1, which then takes no process
+		// These files are empty in a new cpuset of version 1, which then accepts no process.
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			if text, err := os.ReadFile(filepath.Join(filepath.Dir(folder), file)); err == nil && !unified() {
 				_ = os.WriteFile(filepath.Join(folder, file), text, 0o644)
 			}
@@ -80,7 +82,8 @@ func (g Groups) Take(pid int) error {
 	return nil
 }
 
-// Remove waits for the kernel to let go of the node's processes, and removes the groups with those that kubelet and runc made in them.
+// Remove waits until the kernel has released the node's processes. Then it removes the groups and those that kubelet
+// and runc made in them.
 func (g Groups) Remove() {
 	deadline := time.Now().Add(10 * time.Second)
 	for _, folder := range g.folders {
@@ -89,7 +92,7 @@ func (g Groups) Remove() {
 			if left == nil || time.Now().After(deadline) {
 				break
 			}
-			time.Sleep(50 * time.Millisecond) // the kernel says nothing when a control group becomes free in version 1
+			time.Sleep(50 * time.Millisecond) // in version 1 the kernel does not signal that a control group is empty
 		}
 	}
 }
@@ -110,8 +113,8 @@ func removeTree(folder string) error {
 	return syscall.Rmdir(folder)
 }
 
-// Enter makes the process' groups the root of what it and its children see. A namespace is a thread's, so the program goes on as another one, which
-// begins with this thread alone.
+// Enter makes the process' groups the root that it and its children see. A namespace belongs to a thread. So the
+// process executes this binary again, with the arguments next and only this thread.
 func Enter(next ...string) error {
 	runtime.LockOSThread()
 	const newCgroup = 0x02000000 // CLONE_NEWCGROUP
@@ -121,22 +124,22 @@ func Enter(next ...string) error {
 	return syscall.Exec("/proc/self/exe", next, os.Environ())
 }
 
-// Mount shows the groups where the kubelet looks.
+// Mount mounts the groups where the kubelet expects them.
 func Mount() error {
 	if unified() {
-		// The existing one shows this computer's root, and blocks a second one at the same place.
+		// The existing mount shows this computer's root, and prevents a second mount at the same path.
 		if err := syscall.Unmount("/sys/fs/cgroup", syscall.MNT_DETACH); err != nil {
 			return fmt.Errorf("taking this computer's control groups away: %w", err)
 		}
 		if err := syscall.Mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, ""); err != nil {
 			return fmt.Errorf("mounting control groups: %w", err)
 		}
-		// Processes live in leaves only, as soon as controllers are passed on.
+		// When controllers are delegated, only leaves may have processes.
 		const leaf = "/sys/fs/cgroup/init"
 		if err := os.Mkdir(leaf, 0o755); err != nil {
 			return err
 		}
-		for _, process := range []string{"0", "1"} { // this one, and the node's first
+		for _, process := range []string{"0", "1"} { // this process, and the node's first
 			if err := os.WriteFile(leaf+"/cgroup.procs", []byte(process), 0o644); err != nil {
 				return err
 			}

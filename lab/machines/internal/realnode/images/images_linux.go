@@ -1,4 +1,4 @@
-// Package images is the registry of a real node: it makes images of this computer's programs when they are pulled.
+// Package images is the registry of a real node. It makes images from this computer's programs when they are pulled.
 package images
 
 import (
@@ -20,30 +20,32 @@ import (
 	"talos-gpu/lab/machines/internal/spec"
 )
 
-// image is made on the spot, of one layer: nothing can be pulled.
+// image describes an image of one layer that the registry makes, because nothing can be pulled.
 type image struct {
-	names *regexp.Regexp // names of the repositories with their tags, without host, that it stands for
-	key   string         // key names what is kept of it
-	// programs of the node's own, in /usr/bin; shell: a shell and what its scripts need, as far as this computer has them. They bring the
-	// libraries that they are linked to, as does what more there is, by its path in the image.
+	names *regexp.Regexp // repositories and tags, without host, that the image replaces
+	key   string         // the name of the image's stored files
+	// programs are programs of the node, in /usr/bin. With shell, the image has a shell and the programs that its
+	// scripts need, if this computer has them. more has other files, by their path in the image. All these files bring
+	// the libraries to which they are linked.
 	programs []string
 	shell    bool
 	more     map[string]string
-	links    []string // paths that lead to emulatedProgram
+	links    []string // paths that link to emulatedProgram
 	env      []string
-	// entrypoint stays where a pod gives arguments alone; command is what it runs by default, or the arguments.
+	// entrypoint stays if a pod sets only arguments. command is the default command, or the default arguments.
 	entrypoint, command []string
-	user                string // user it runs as. Default: root.
+	user                string // the user that it runs as; default root
 }
 
-// bakedIn is what NVIDIA's CUDA images set: a pod on the nvidia runtime that requests nothing sees every card.
+// bakedIn are the variables of NVIDIA's CUDA images. With them, a pod with the nvidia runtime that requests nothing
+// sees every card.
 var bakedIn = []string{"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute,utility"}
 
-// shellPrograms are what a script of ours needs; those that this computer has.
+// shellPrograms are the programs that scripts need. An image has those that this computer has.
 var shellPrograms = []string{"sh", "cat", "echo", "sleep", "ls", "mkdir", "rm", "cp", "mv", "touch", "test", "[", "true", "false", "grep", "sed", "head", "tail", "tr", "cut", "wc", "sort", "date",
 	"env", "ln", "chmod", "stat", "id", "uname", "cmp", "printf", "seq", "dirname", "basename", "timeout", "mktemp", "readlink", "expr", "tee", "find", "awk", "mawk", "kill", "df", "du", "mount", "hostname", "bash", "ip"}
 
-// onPath are programs of this computer, where they are in an image.
+// onPath returns the paths of this computer's programs, by their path in an image.
 func onPath(names ...string) map[string]string {
 	files := map[string]string{}
 	for _, name := range names {
@@ -56,7 +58,7 @@ func onPath(names ...string) map[string]string {
 	return files
 }
 
-// files by their path in the image, each a path of this computer.
+// files returns the image's files: the path on this computer, by the path in the image.
 func (i image) files(spec *boot.Spec) (map[string]string, error) {
 	files := map[string]string{}
 	if i.shell {
@@ -73,15 +75,17 @@ func (i image) files(spec *boot.Spec) (map[string]string, error) {
 	return files, nil
 }
 
-// discovery is Node Feature Discovery of a minor release.
+// discovery returns the image of a minor release of Node Feature Discovery.
 func discovery(minor string) image {
 	folder := "node-feature-discovery-" + minor + "/"
 	return image{names: regexp.MustCompile(`(^|/)node-feature-discovery:` + regexp.QuoteMeta(minor) + `\.`), key: "feature-discovery-" + minor,
 		programs: []string{folder + "nfd-worker", folder + "nfd-master", folder + "nfd-gc"}, command: []string{"/usr/bin/nfd-worker"}, user: "65534:65534"}
 }
 
-// containerToolkit is the GPU Operator's: the installer that is the NRI plugin, and what it installs, by where the real image has it. libnvidia-container
-// is not built: it does not begin without it, and CDI does not use it. The stand-in of a driver has no device numbers to make nodes by.
+// containerToolkit returns the image of the GPU Operator's toolkit. It has the installer, which is also the NRI plugin,
+// and what it installs, at the paths of the real image. libnvidia-container is not built. The installer does not start
+// without these files, so other files replace them, and CDI does not use them. The simulated driver has no device
+// numbers for device nodes.
 func containerToolkit(spec *boot.Spec) image {
 	const folder, artifacts = "nvidia-toolkit-v1.20/", "/artifacts/deb/usr/"
 	made := image{names: regexp.MustCompile(`(^|/)container-toolkit:`), key: "container-toolkit", shell: true, more: map[string]string{}, command: []string{"/usr/bin/nvidia-toolkit"},
@@ -104,22 +108,24 @@ func containerToolkit(spec *boot.Spec) image {
 	return made
 }
 
-// nvidias are what NVIDIA's own programs are in, where only the driver is a stand-in.
+// nvidias returns the images of NVIDIA's real programs. With them only the driver is simulated.
 func nvidias() []image {
-	// The operator starts the plugin by `sh -c`: bash becomes what it starts, Debian's dash stays process 1 and hears no SIGTERM, so that each
-	// end took 30 s.
+	// The operator starts the plugin with `sh -c`. bash replaces itself with that program. Debian's dash stays process
+	// 1 and does not react to SIGTERM, so each end took 30 s.
 	tools := onPath("sleep", "sh", "bash")
 	tools["/usr/bin/sh"] = cmp.Or(tools["/usr/bin/bash"], tools["/usr/bin/sh"])
 	return []image{
 		{names: regexp.MustCompile(`(^|/)k8s-device-plugin:`), key: "device-plugin", programs: []string{"nvidia-device-plugin", "config-manager", "gpu-feature-discovery"}, more: tools,
 			command: []string{"/usr/bin/nvidia-device-plugin"}, env: append([]string{"NVIDIA_DISABLE_REQUIRE=true"}, bakedIn...)},
-		// As its image: a shell with what its scripts need, which there are busybox' (dra-driver-nvidia-gpu v0.5.0 deployments/container/Dockerfile).
+		// Like the real image, it has a shell with the programs that its scripts need. In the real image they are
+		// busybox' (dra-driver-nvidia-gpu v0.5.0 deployments/container/Dockerfile).
 		{names: regexp.MustCompile(`(^|/)dra-driver-nvidia-gpu:`), key: "dra-driver", shell: true, programs: []string{"gpu-kubelet-plugin", "kubelet-plugin-prestart.sh", "nvidia-dra-driver/nvidia-cdi-hook"},
 			env: []string{"NVIDIA_DISABLE_REQUIRE=true", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"}},
 	}
 }
 
-// imagesOf a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
+// imagesOf returns the images of a node. The first match applies. Without a match the registry reports that the image
+// does not exist.
 func imagesOf(spec *boot.Spec) []image {
 	return append(nvidias(), []image{
 		{
@@ -146,7 +152,8 @@ func imagesOf(spec *boot.Spec) []image {
 	}...)
 }
 
-// standsFor makes the image of a reference that this binary emulates; false where nothing is known of it. All of them share their files.
+// standsFor returns the image of a reference whose programs this binary emulates, or false for an unknown reference.
+// All these images share their files.
 func standsFor(reference string) (image, bool) {
 	rule, known := emulated.Of(reference)
 	if !known {
@@ -164,13 +171,14 @@ func standsFor(reference string) (image, bool) {
 		links: within("/usr/bin/", emulated.Programs()),
 		env:   env,
 	}
-	if made.command = rule.Entrypoint; len(rule.Programs) > 0 && len(rule.Entrypoint) > 0 { // else it is the shell's, which has none
+	// Without programs the shell runs, and the image has no entrypoint.
+	if made.command = rule.Entrypoint; len(rule.Programs) > 0 && len(rule.Entrypoint) > 0 {
 		made.entrypoint, made.command = rule.Entrypoint[:1], rule.Entrypoint[1:]
 	}
 	return made, err == nil
 }
 
-// emulatedProgram is in an image what programs' names lead to: this binary, where they are emulated.
+// emulatedProgram is this binary in an image. The names of emulated programs link to it.
 const emulatedProgram = "/usr/bin/talos-gpu-lab-program"
 
 func within(folder string, names []string) []string {
@@ -181,8 +189,9 @@ func within(folder string, names []string) []string {
 	return paths
 }
 
-// ServeVirtual is the registry of virtual machines: `FOLDER SERVICE CONTROLPLANE PROGRAMS...`, the last ones folders with the programs of
-// a real node. It ends with its standard input, and says `{"port": N}`.
+// ServeVirtual is the registry of virtual machines. Its arguments are `FOLDER SERVICE CONTROLPLANE PROGRAMS...`; the
+// last ones are folders with the programs of a real node. It prints `{"port": N}`, and ends when its standard input
+// closes.
 func ServeVirtual(arguments []string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -196,8 +205,8 @@ func ServeVirtual(arguments []string) error {
 	return err
 }
 
-// virtual has the images of virtual machines: those of the emulated programs, with what stands in for more there. service is the
-// program of lab/talos/programs, controlPlane that of lab/controlplane.
+// virtual has the images of virtual machines: those of the emulated programs, and images that only virtual machines
+// need. service is the program of lab/talos/programs, and controlPlane that of lab/controlplane.
 type virtual struct{ service, controlPlane string }
 
 var (
@@ -207,12 +216,12 @@ var (
 	discoveryReleases = regexp.MustCompile(`/node-feature-discovery[:@]`)
 )
 
-// standsFor makes the image of a reference. One layer has all emulated programs, so that it is unpacked once.
+// standsFor returns the image of a reference. One layer has all emulated programs, so that it is unpacked once.
 func (v virtual) standsFor(reference string) (image, bool) {
 	made, known := standsFor(reference)
 	switch {
 	case pause.MatchString(reference):
-		// Small: a sandbox has one, and the processor of a virtual machine may be an emulated one.
+		// The image is small, because every sandbox uses it and a virtual machine's processor may be emulated.
 		return image{key: "pause", more: onPath("sleep"), command: []string{"/usr/bin/sleep", "infinity"}}, true
 	case controlPlane.MatchString(reference):
 		return image{key: "controlplane", more: map[string]string{emulatedProgram: v.service, "/usr/local/bin/controlplane": v.controlPlane},

@@ -17,7 +17,7 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// layer writes the image's files, each with the libraries that it is linked to.
+// layer writes the image's files and the libraries to which they are linked.
 func (i image) layer(spec *boot.Spec, to io.Writer) error {
 	files, err := i.files(spec)
 	if err != nil {
@@ -49,7 +49,8 @@ func (i image) layer(spec *boot.Spec, to io.Writer) error {
 			return err
 		}
 	}
-	// Last, in the place of files of the same names. A symbolic link would lead a mount over it, such as CDI's of nvidia-smi, to the program.
+	// Links come last, because they replace files of the same names. They are hard links. With a symbolic link, a mount
+	// over it would cover the program, e.g. CDI's mount of nvidia-smi.
 	for _, inside := range i.links {
 		if err := out.WriteHeader(&tar.Header{
 			Typeflag: tar.TypeLink,
@@ -86,9 +87,9 @@ func addFile(out *tar.Writer, inside, outside string) error {
 
 var libraryLine = regexp.MustCompile(`(?:=>\s*)?(/\S+)\s+\(0x`)
 
-// librariesOf lists the shared libraries of programs, none for a static one or a script.
+// librariesOf returns the shared libraries of programs. A static program or a script has none.
 func librariesOf(programs []string) (libraries []string, err error) {
-	said, failure := exec.Command("ldd", programs...).CombinedOutput() // it fails where one is linked to nothing
+	said, failure := exec.Command("ldd", programs...).CombinedOutput() // it fails if a program has no libraries
 	if len(said) == 0 && failure != nil {
 		return nil, fmt.Errorf("ldd: %w", failure)
 	}
@@ -103,7 +104,8 @@ func librariesOf(programs []string) (libraries []string, err error) {
 	return append(libraries, driverNeeds(libraries)...), nil
 }
 
-// driverNeeds are libraries that NVIDIA's are linked to, in addition to the C library of a program: without them NVML is "not found".
+// driverNeeds returns libraries that NVIDIA's libraries need in addition to a program's C library. Without them NVML is
+// "not found".
 func driverNeeds(libraries []string) []string {
 	var found []string
 	for _, library := range libraries {

@@ -21,19 +21,20 @@ import (
 )
 
 const (
-	// RegistryConfig is where containerd looks up where images come from (containerd docs/hosts.md); Talos has it there, too.
+	// RegistryConfig is the folder where containerd finds the registries (containerd docs/hosts.md). Talos uses the
+	// same folder.
 	RegistryConfig  = "/etc/cri/conf.d/hosts"
 	registryAddress = "127.0.0.1:5000"
 )
 
-// registry stands for every registry: it makes images when they are asked for (OCI distribution-spec v1.1, "Pull").
+// registry replaces every registry. It makes images when they are requested (OCI distribution-spec v1.1, "Pull").
 type registry struct {
 	spec   *boot.Spec
 	folder string
 	images []image
-	// standsFor gives an image by its whole reference, where none of the list has the name.
+	// standsFor returns an image by its whole reference, if no image of the list matches.
 	standsFor  func(reference string) (image, bool)
-	compressed bool // its layers where a network that is slow brings them
+	compressed bool // compresses layers for a slow network
 	mutex      sync.Mutex
 	blobs      map[string]string // file by digest
 	layers     map[string]layer  // by file
@@ -54,7 +55,7 @@ func newRegistry(folder string, images []image, standsFor func(reference string)
 	}
 }
 
-// Serve starts the registry, in the node's own network.
+// Serve starts the registry in the node's network.
 func Serve(spec *boot.Spec) error {
 	r := newRegistry(filepath.Join(spec.Folder, "images"), imagesOf(spec), standsFor)
 	r.spec = spec
@@ -91,7 +92,7 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	http.ServeFile(w, request, path)
 }
 
-// find gives the file of a blob, or of a manifest, which it makes; "" where there is none.
+// find returns the file of a blob or of a manifest, or "". It makes the manifest if needed.
 func (r *registry) find(host, repository, what, reference string) (path, digest, kind string, err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -105,7 +106,7 @@ func (r *registry) find(host, repository, what, reference string) (path, digest,
 	return r.blobs[digest], digest, kind, err
 }
 
-// manifest makes the image that stands for a repository, and gives its manifest's digest; "" when none does.
+// manifest makes the image for a repository and returns its manifest's digest, or "" if there is no image.
 func (r *registry) manifest(host, repository, tag string) (string, error) {
 	image, known := r.imageOf(host, repository, tag)
 	if !known {
@@ -144,7 +145,8 @@ func (r *registry) imageOf(host, repository, tag string) (image, bool) {
 	return r.standsFor(host + "/" + repository + ":" + tag)
 }
 
-// layer makes an image's files once, also for later boots: the file's digest, that of its content, and its size.
+// layer makes an image's files once, also for later boots. It returns the file's digest, the digest of its content, and
+// its size.
 func (r *registry) layer(image image) (digest, difference string, size int64, err error) {
 	path := filepath.Join(r.folder, image.key+".tar")
 	if made, known := r.layers[path]; known {
@@ -198,7 +200,7 @@ func (r *registry) write(image image, path string) error {
 	return os.Rename(file.Name(), path)
 }
 
-// document keeps a JSON document as a blob.
+// document stores a JSON document as a blob.
 func (r *registry) document(content any) (digest string, size int, err error) {
 	text, err := json.Marshal(content)
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 //go:embed kubelet.yaml
 var kubeletConfig string
 
-// configureContainerd merges the machine's parts as Talos does, with one of ours for where images come from and what this computer lacks.
+// configureContainerd merges the machine's parts as Talos does. The lab's part sets the registry. It also
+// restricts OOM scores if this computer does not allow lower ones.
 func configureContainerd(spec *boot.Spec, network int) error {
 	parts := maps.Clone(spec.CRIParts)
 	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", images.RegistryConfig, !files.MayLowerScores())
@@ -33,7 +34,8 @@ func configureContainerd(spec *boot.Spec, network int) error {
 	if err := files.Write("/etc/containerd/config.toml", merged); err != nil {
 		return err
 	}
-	// Talos' base specification is containerd's own without limits of resources (talos internal/app/machined/pkg/controllers/files/cri_base_runtime_spec.go).
+	// Talos' base specification is containerd's without resource limits (talos
+	// internal/app/machined/pkg/controllers/files/cri_base_runtime_spec.go).
 	text, err := exec.Command("/usr/bin/ctr", "oci", "spec").Output()
 	if err != nil {
 		return fmt.Errorf("ctr oci spec: %w", err)
@@ -55,9 +57,14 @@ func configureContainerd(spec *boot.Spec, network int) error {
  "ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.%d.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}`, network))
 }
 
-// configureKubelet is Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go) but for what this computer is: it
-// may have control groups of version 1 and other kernel settings; its disk has no owner; the lab's API server has no certificate for
-// kubelets; the node's status may be read more often; the period of its reports, which would follow, stays as it is without that.
+// configureKubelet writes Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go). It
+// differs where this computer differs:
+//
+//   - This computer may have control groups of version 1 and other kernel settings.
+//   - Its disk does not belong to the node.
+//   - The lab's API server has no certificate for kubelets.
+//   - The node's status may be checked more often. The period of its reports, which would follow by default, stays the
+//     same.
 func configureKubelet(spec *boot.Spec) error {
 	authority, err := identity.Load(spec.Server, spec.CACert, spec.CAKey)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package inside is the work in the node's namespaces: it lays out the machine and runs its containerd and kubelet.
+// Package inside works in the node's namespaces: it prepares the machine and runs its containerd and kubelet.
 package inside
 
 import (
@@ -26,15 +26,15 @@ import (
 	"talos-gpu/lab/machines/internal/spec"
 )
 
-// Commands of this binary that are processes of a real node; see Main.
+// Commands with which this binary runs the processes of a real node; see Main.
 const (
-	// EnterCommand is the node's first program, which outside starts in new namespaces.
+	// EnterCommand is the node's first program, which the lab starts in new namespaces.
 	EnterCommand  = "real-node-enter"
 	initCommand   = "real-node-init"
 	insideCommand = "real-node-inside"
 )
 
-// Main handles the commands of a real node's processes. False when the arguments are others'.
+// Main runs the commands of a real node's processes. It returns false for other arguments.
 func Main(arguments []string) (handled bool, code int) {
 	if len(arguments) < 3 {
 		return false, 0
@@ -57,7 +57,7 @@ func Main(arguments []string) (handled bool, code int) {
 	return true, code
 }
 
-// enter waits until the node's control groups and cable exist, and goes on inside.
+// enter waits until the node's control groups and cable exist, and then enters the node.
 func enter(path string) error {
 	network, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
@@ -66,7 +66,8 @@ func enter(path string) error {
 	return groups.Enter(os.Args[0], initCommand, path, strings.TrimSpace(network))
 }
 
-// initialise is the node's first process: it starts the one that does the work, lays to rest whatever loses its parent, and ends with that one.
+// initialise is the node's first process. It starts the process that does the work, reaps orphans, and ends with that
+// process.
 func initialise(arguments []string) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -80,7 +81,7 @@ func initialise(arguments []string) (code int, err error) {
 	return reap(child.Pid), nil
 }
 
-// reap waits for every child until the one ends, and gives its exit code.
+// reap waits for the children of this process until the process until ends, and returns the exit code of that one.
 func reap(until int) int {
 	for {
 		var status syscall.WaitStatus
@@ -97,7 +98,7 @@ func reap(until int) int {
 	}
 }
 
-// inside does the node's work: it lays out the machine, starts containerd and the kubelet, and ends when one of them cannot be started.
+// inside prepares the machine and starts containerd and the kubelet. It ends if one of them cannot be started.
 func inside(path, network string) error {
 	spec, err := spec.Load[boot.Spec](path)
 	if err != nil {
@@ -134,7 +135,7 @@ func inside(path, network string) error {
 	return <-failed
 }
 
-// install puts the programs where Talos has them.
+// install installs the programs where Talos has them.
 func install(spec *boot.Spec) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -157,7 +158,8 @@ func install(spec *boot.Spec) error {
 			return err
 		}
 	}
-	// A copy: runc seals its own program by an overlay over its folder (opencontainers/runc v1.3.4, libcontainer/exeseal), which sees no mount on it.
+	// runc must be a copy. It seals its program with an overlay over its folder (opencontainers/runc v1.3.4,
+	// libcontainer/exeseal), and an overlay does not show a mount.
 	text, err := os.ReadFile(place[realRunc])
 	if err != nil {
 		return err
@@ -168,7 +170,8 @@ func install(spec *boot.Spec) error {
 	return os.WriteFile(realRunc, text, 0o755)
 }
 
-// keep runs a program with a log of its own, and starts it again whenever it ends, as Talos does; pods go on meanwhile.
+// keep runs a program with a log, and restarts it each time that it ends, as Talos does. Pods continue to run
+// meanwhile.
 func keep(spec *boot.Spec, argv ...string) error {
 	name := filepath.Base(argv[0])
 	log, err := os.OpenFile(filepath.Join(spec.Folder, "logs", name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -188,7 +191,7 @@ func keep(spec *boot.Spec, argv ...string) error {
 	}
 }
 
-// waitForContainerd waits for its socket, which exists as soon as it answers.
+// waitForContainerd waits for containerd's socket, which exists as soon as containerd answers.
 func waitForContainerd() error {
 	const limit = 90 * time.Second
 	for began := time.Now(); !files.Exists("/run/containerd/containerd.sock"); time.Sleep(50 * time.Millisecond) {

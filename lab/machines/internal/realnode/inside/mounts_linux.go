@@ -14,7 +14,7 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/groups"
 )
 
-// step of what is done one after the other; none is done after one that fails.
+// step is a step of a sequence. After a failed step, no further step runs.
 type step = func(*boot.Spec) error
 
 func mount(source, target, kind string, flags uintptr, options string) step {
@@ -30,7 +30,8 @@ func inOrder(spec *boot.Spec, steps ...step) error {
 	return nil
 }
 
-// mountMachine gives the node a machine's file system over this computer's: what is written stays in memory, and goes with the node.
+// mountMachine mounts the machine's file system over this computer's. Changes are in memory and disappear with the
+// node.
 func mountMachine(spec *boot.Spec) error {
 	work := filepath.Join(spec.Folder, "machine")
 	steps := []step{mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""), mount("proc", "/proc", "proc", 0, ""), mount("tmpfs", work, "tmpfs", 0, "mode=755")}
@@ -46,11 +47,13 @@ func mountMachine(spec *boot.Spec) error {
 		steps = append(steps, mount("/run", "/var/run", "", syscall.MS_BIND, ""))
 	}
 	return inOrder(spec, append(steps, devices, cardsInSystem, driverInProc,
-		// Mounts of pods reach the machine and others, as on Talos: of the driver's folder, of MPS' shared memory.
+		// As on Talos, mounts of pods propagate to the machine and other pods: the driver's folder and the shared
+		// memory of MPS.
 		mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED, ""), func(*boot.Spec) error { return groups.Mount() }, identify)...)
 }
 
-// identify says what the machine says of itself, where the kubelet's cAdvisor looks (google/cadvisor utils/sysinfo, machine/operatingsystem_unix.go).
+// identify sets the machine's identity where the kubelet's cAdvisor reads it (google/cadvisor utils/sysinfo,
+// machine/operatingsystem_unix.go).
 func identify(spec *boot.Spec) error {
 	boot := filepath.Join(spec.Folder, "machine", "boot_id")
 	if err := os.WriteFile(boot, []byte(spec.BootID+"\n"), 0o644); err != nil {
@@ -66,7 +69,8 @@ func identify(spec *boot.Spec) error {
 	return files.Write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.TalosVersion, spec.TalosVersion))
 }
 
-// cardsInSystem shows the stand-in's cards on the PCI bus, alone, where Node Feature Discovery looks (pkg/utils/pci.go).
+// cardsInSystem shows only the simulated cards on the PCI bus, where Node Feature Discovery reads them
+// (pkg/utils/pci.go).
 func cardsInSystem(spec *boot.Spec) error {
 	const bus = "/sys/bus/pci/devices"
 	if spec.RealDriver || len(spec.Cards) == 0 || !files.Exists(bus) {
@@ -100,7 +104,7 @@ func driverInProc(spec *boot.Spec) error {
 	return files.Mount(spec.Proc, procDriver, "", syscall.MS_BIND, "")
 }
 
-// devices makes the node's /dev: the usual ones of this computer, and its cards' or their stand-ins.
+// devices makes the node's /dev: the usual devices of this computer, and those of its real or simulated cards.
 func devices(spec *boot.Spec) error {
 	folder := filepath.Join(spec.Folder, "machine/dev")
 	if err := os.Mkdir(folder, 0o755); err != nil {

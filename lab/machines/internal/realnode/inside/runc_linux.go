@@ -13,10 +13,10 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// realRunc is runc itself, next to this binary under its name.
+// realRunc is the path of the real runc. This binary has runc's name.
 const realRunc = "/usr/bin/runc.real"
 
-// Runc makes of a container's description what this computer can run, and goes on as runc.
+// Runc adapts a container's specification to this computer, and then executes runc.
 func Runc(arguments []string) int {
 	if slices.Contains(arguments, "create") || slices.Contains(arguments, "run") {
 		if err := adapt(bundleOf(arguments), standsIn(procDriver)); err != nil {
@@ -41,8 +41,9 @@ func bundleOf(arguments []string) string {
 	return "."
 }
 
-// adapt takes the system call filter out: with libseccomp runc would need a library that no registry of ours serves. A container then may call more
-// than on Talos; what is refused there for that reason alone is not seen here. Where the driver is a stand-in, a hook shows it in the container's /proc.
+// adapt removes the system call filter, because runc with libseccomp would need a library that no registry of the lab
+// has. So a container may make more system calls than on Talos, and tests here miss failures that the filter causes.
+// With a simulated driver, adapt adds a hook that shows it in the container's /proc.
 func adapt(bundle string, standIn bool) error {
 	path := filepath.Join(bundle, "config.json")
 	text, err := os.ReadFile(path)
@@ -66,23 +67,24 @@ func adapt(bundle string, standIn bool) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// ProcCommand is the name under which this binary is a container's hook; see ShowDriver.
+// ProcCommand is the name of this binary as a container's hook; see ShowDriver.
 const ProcCommand = "real-node-proc"
 
-// procDriver is where the kernel shows drivers, in every container's own /proc.
+// procDriver is where the kernel shows drivers, in every container's /proc.
 const procDriver = "/proc/driver"
 
-// procMagic is the kind of the kernel's own /proc (linux include/uapi/linux/magic.h).
+// procMagic is the type of the kernel's /proc (linux include/uapi/linux/magic.h).
 const procMagic = 0x9fa0
 
-// standsIn says that a folder of /proc is not the kernel's.
+// standsIn reports whether a folder of /proc is not the kernel's.
 func standsIn(folder string) bool {
 	of := syscall.Statfs_t{}
 	return syscall.Statfs(folder, &of) == nil && of.Type != procMagic
 }
 
-// ShowDriver shows the node's /proc/driver in a container that is made: a hook in its mount namespace, before its root is the container's, with the
-// container's state on standard input (opencontainers/runtime-spec, config.md, createContainer).
+// ShowDriver shows the node's /proc/driver in a new container. It is a hook in the container's mount namespace, before
+// the root changes to the container's. Its standard input is the container's state (opencontainers/runtime-spec,
+// config.md, createContainer).
 func ShowDriver(state io.Reader) int {
 	var container struct{ Bundle string }
 	if err := json.NewDecoder(state).Decode(&container); err != nil {
@@ -91,7 +93,7 @@ func ShowDriver(state io.Reader) int {
 	}
 	target := filepath.Join(container.Bundle, "rootfs", procDriver)
 	if _, err := os.Stat(target); err != nil {
-		return 0 // a container without a /proc
+		return 0 // a container without /proc
 	}
 	if err := syscall.Mount(procDriver, target, "", syscall.MS_BIND, ""); err != nil {
 		fmt.Fprintf(os.Stderr, "showing %s as %s: %v\n", procDriver, target, err)

@@ -1,4 +1,4 @@
-// Package proxy is what the cluster is on the node: Services and their names, and folders for volumes.
+// Package proxy provides cluster functions on the node: Services and their names, and folders for volumes.
 package proxy
 
 import (
@@ -24,8 +24,8 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/cable"
 )
 
-// proxy stands for kube-proxy and CoreDNS on the node: a listener for each TCP port of a Service, and answers to names of Services. Pods on emulated nodes
-// have no address that this node reaches.
+// proxy replaces kube-proxy and CoreDNS on the node. It has a listener for each TCP port of a Service, and answers
+// queries for names of Services. This node cannot reach pods on emulated nodes.
 type proxy struct {
 	services corelisters.ServiceLister
 	slices   discoverylisters.EndpointSliceLister
@@ -33,7 +33,7 @@ type proxy struct {
 	open     map[string]net.Listener
 }
 
-// Serve follows the cluster's Services and volumes until ctx ends.
+// Serve follows the cluster's Services and volumes until ctx ends, and answers DNS queries until an error.
 func Serve(ctx context.Context, client kubernetes.Interface) error {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	services, slices := factory.Core().V1().Services(), factory.Discovery().V1().EndpointSlices()
@@ -56,7 +56,7 @@ func Serve(ctx context.Context, client kubernetes.Interface) error {
 	return p.serveNames()
 }
 
-// follow opens what new Services have, and closes what is gone.
+// follow opens the ports of new Services, and closes the ports of removed ones.
 func (p *proxy) follow() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -79,7 +79,7 @@ func (p *proxy) follow() {
 			if p.open[at] != nil {
 				continue
 			}
-			_ = cable.IP("addr add " + address + "/32 dev lo") // it may be there, from another port of it
+			_ = cable.IP("addr add " + address + "/32 dev lo") // another port may already have added it
 			listener, err := net.Listen("tcp", at)
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "the Service %s/%s: %v\n", service.Namespace, service.Name, err)
@@ -97,7 +97,7 @@ func (p *proxy) follow() {
 	}
 }
 
-// dialer connects to an endpoint of a service that is ready.
+// dialer returns a function that connects to a ready endpoint of a service.
 func (p *proxy) dialer(namespace, service, port string) func() (net.Conn, error) {
 	return func() (net.Conn, error) {
 		address := p.endpoint(namespace, service, port)
@@ -108,7 +108,7 @@ func (p *proxy) dialer(namespace, service, port string) func() (net.Conn, error)
 	}
 }
 
-// endpoint is one that is ready, "" where none is.
+// endpoint returns the address of a ready endpoint, or "".
 func (p *proxy) endpoint(namespace, service, port string) string {
 	found, err := p.slices.EndpointSlices(namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service}))
 	if err != nil {
@@ -135,7 +135,8 @@ func (p *proxy) endpoint(namespace, service, port string) string {
 
 const clusterDomain = ".svc.cluster.local."
 
-// serveNames answers for Services; other names do not exist, as pods have no way out.
+// serveNames answers queries for Services. It reports that other names do not exist, because pods have no way out of
+// the node.
 func (p *proxy) serveNames() error {
 	if err := cable.IP("addr replace " + boot.DNSAddress + "/32 dev lo"); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (p *proxy) answer(packet []byte) []byte {
 	return text
 }
 
-// addressOf a Service by its name in the cluster's domain; nil where there is none.
+// addressOf returns the address of a Service by its name in the cluster's domain, or nil.
 func (p *proxy) addressOf(name string) net.IP {
 	short, inside := strings.CutSuffix(strings.ToLower(name), clusterDomain)
 	service, namespace, whole := strings.Cut(short, ".")
@@ -201,8 +202,9 @@ func (p *proxy) addressOf(name string) net.IP {
 	return net.ParseIP(found.Spec.ClusterIP).To4()
 }
 
-// followVolumes makes the folders of the lab's volumes for everybody, as provisioners of local folders do: a kubelet makes a hostPath root's, and sets no
-// group on it (kubernetes pkg/volume/hostpath, which supports no fsGroup).
+// followVolumes makes the folders of the lab's volumes writable for every user, as provisioners of local folders do. A
+// kubelet makes a hostPath for root and sets no group on it (kubernetes pkg/volume/hostpath, which supports no
+// fsGroup).
 func followVolumes(factory informers.SharedInformerFactory) error {
 	change := func(object any) {
 		volume, known := object.(*corev1.PersistentVolume)

@@ -1,5 +1,5 @@
-// Package virtual is what the lab adds to the cluster on a virtual machine that runs Talos itself, in a pod of its network: the API's
-// address, Services and their names, volumes, and what emulated programs ask of their machine.
+// Package virtual is the lab's pod on a virtual machine that runs real Talos. In the host network it provides the API's
+// address, Services and their names, volumes, and the facts that emulated programs need.
 package virtual
 
 import (
@@ -23,15 +23,15 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/proxy"
 )
 
-// Command is what the program is called in its pod.
+// Command is the name of the program in its pod.
 const Command = "lab-network"
 
-// configuration is that of the machine's pods' network. Talos brings flannel's; these pods need nothing of each other. It lies in no image,
-// since Talos ≥ 1.14 mounts its own file system over /etc/cni.
+// configuration is the configuration of the pods' network. Talos would use flannel's, but these pods need no connection
+// to each other. It is not in the image, because Talos ≥ 1.14 mounts another file system over /etc/cni.
 const configuration = `{"cniVersion":"1.0.0","name":"lab","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,
 "ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.0.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}`
 
-// Serve runs with the arguments `LAB API`: `host:port` where the lab answers, and the cluster's API.
+// Serve runs with the arguments `LAB API`: the `host:port` of the lab, and that of the cluster's API.
 func Serve(arguments []string) error {
 	if err := files.Write("/etc/cni/net.d/10-lab.conflist", configuration); err != nil {
 		return err
@@ -58,7 +58,7 @@ func Serve(arguments []string) error {
 			_ = json.NewEncoder(w).Encode(found) //nolint:errcheck // the caller has gone
 		}))
 	}()
-	// The cluster may not exist yet: its maker starts later.
+	// The cluster may not exist yet, because its control plane starts later.
 	for failed := ""; ; time.Sleep(2 * time.Second) {
 		if err := serve(context.Background()); err.Error() != failed {
 			failed = err.Error()
@@ -67,7 +67,7 @@ func Serve(arguments []string) error {
 	}
 }
 
-// serve ends as soon as the cluster does not answer.
+// serve provides volumes and Services until one of them fails. It fails at the start if the cluster does not answer.
 func serve(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -86,7 +86,7 @@ func serve(ctx context.Context) error {
 
 var driver = regexp.MustCompile(`Module(?: for \S+)?\s+(\d[\d.]*)`)
 
-// ask asks the lab of this machine, and looks at its driver.
+// ask gets the facts of this machine from the lab, and adds the driver that it finds.
 func ask(lab string) (found facts.Facts, err error) {
 	name, err := os.Hostname()
 	if err != nil {

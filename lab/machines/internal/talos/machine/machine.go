@@ -1,5 +1,5 @@
-// Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it. It has
-// what tests need of killed programs, of fleets, and of a stack without one of its fixes. `lab/tests/real-talos` has
+// Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it. It
+// emulates what tests need of killed programs, fleets, and a stack without one of its fixes. `lab/tests/real-talos` has
 // observed what real Talos does (v1.13.0, lab/docs/conformance.md).
 package machine
 
