@@ -5,6 +5,7 @@ import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { version } from "@pulumi/pulumi/version";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as path from "node:path";
 import { failureOf, withFields, serveGrpc, unary } from "../grpc-method";
@@ -15,7 +16,7 @@ import { failureOf, withFields, serveGrpc, unary } from "../grpc-method";
  * directory, environment and arguments as from the real host (sdk/nodejs/cmd/pulumi-language-nodejs/main.go).
  *
  * This host has no options of the runtime, since no Pulumi.yaml here has any. It lists no needed providers, which the lab provides. It
- * installs nothing, since `npm ci` did. It makes no SDKs, which `lab/tools/languages` makes. The real host also passes every call
+ * makes no SDKs, which `lab/tools/languages` makes. The real host also passes every call
  * between program and engine on, and adds pipes (`--sync`) that only old SDKs use.
  */
 
@@ -39,7 +40,19 @@ const methods: grpc.UntypedServiceImplementation = {
       (error: unknown) => call.destroy(failureOf(error) as unknown as Error),
     );
   },
-  installDependencies: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
+  installDependencies: (
+    call: grpc.ServerWritableStream<
+      language.InstallDependenciesRequest,
+      language.InstallDependenciesResponse
+    >,
+  ) => {
+    installDependencies(call.request.getInfo()?.getProgramDirectory() ?? "", (stdout) =>
+      call.write(withFields(new language.InstallDependenciesResponse(), { stdout })),
+    ).then(
+      () => call.end(),
+      (error: unknown) => call.destroy(failureOf(error) as unknown as Error),
+    );
+  },
   runtimeOptionsPrompts: unary(() => new language.RuntimeOptionsResponse()),
   template: unary(() => new language.TemplateResponse()),
   about: unary(() =>
@@ -64,14 +77,15 @@ function interrupt(child: ChildProcess): void {
   setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
 }
 
-/** Runs a Node program to its end, and gives its exit status; 128 if a signal ended it. */
-async function runNode(
+/** Runs a program to its end, and gives its exit status; 128 if a signal ended it. */
+async function runToEnd(
+  program: string,
   args: readonly string[],
   { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
   onOutput: { stdout(chunk: Buffer): void; stderr(chunk: Buffer): void },
   signal?: AbortSignal,
 ): Promise<number> {
-  const child = spawn(process.execPath, [...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, [...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
   child.stdout.on("data", onOutput.stdout);
   child.stderr.on("data", onOutput.stderr);
@@ -108,6 +122,42 @@ function sdkProgram(name: string, folder: string): string {
 /** Exit status of `cmd/run` when it has already printed the error (cmd/run/index.ts). */
 const errorAlreadyPrinted = 32;
 
+/**
+ * `InstallDependencies`: `npm install` in the root of the package's workspace (main.go, InstallDependencies;
+ * sdk/nodejs/npm/npm.go, installCmd). It does nothing if that folder has packages: `node_modules` of the lab's
+ * checkouts is a link to the repository's, which npm must not change.
+ */
+async function installDependencies(
+  folder: string,
+  onOutput: (chunk: Buffer) => void,
+): Promise<void> {
+  const root = workspaceRoot(folder) ?? folder;
+  if (existsSync(path.join(root, "node_modules"))) return;
+  const status = await runToEnd(
+    "npm",
+    ["install", "--loglevel=error"],
+    { cwd: root, env: process.env },
+    { stdout: onOutput, stderr: onOutput },
+  );
+  if (status !== 0) throw new Error(`npm install in ${root} failed with exit status ${status}`);
+}
+
+/**
+ * The folder above a package whose package.json lists it as a workspace (sdk/nodejs/npm/workspaces.go,
+ * FindWorkspaceRoot). Patterns are not read: this repository names each workspace.
+ */
+function workspaceRoot(folder: string): string | undefined {
+  for (let root = path.dirname(folder); root !== path.dirname(root); root = path.dirname(root)) {
+    const manifest = path.join(root, "package.json");
+    if (!existsSync(manifest)) continue;
+    const { workspaces = [] } = JSON.parse(readFileSync(manifest, "utf8")) as {
+      workspaces?: string[];
+    };
+    if (workspaces.includes(path.relative(root, folder))) return root;
+  }
+  return undefined;
+}
+
 /** `Run`: the program in a process of its own (main.go, execRuntime). */
 async function runProgram(request: language.RunRequest): Promise<language.RunResponse> {
   const runResponse = (error: string, bail = false): language.RunResponse =>
@@ -128,7 +178,8 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
     value ? [`--${name}`, value] : [],
   );
   try {
-    const status = await runNode(
+    const status = await runToEnd(
+      process.execPath,
       [
         sdkProgram("run", folder),
         ...flags,
@@ -179,7 +230,8 @@ async function runPlugin(
   const program = sdkProgram(isPolicyPack ? "run-policy-pack" : "run-plugin", folder);
   const env = request.getEnvList().map((entry) => entry.split(/=(.*)/s).slice(0, 2));
   const args = request.getArgsList();
-  const status = await runNode(
+  const status = await runToEnd(
+    process.execPath,
     [program, ...(isPolicyPack ? [...args, folder] : [folder, ...args])],
     {
       cwd: isPolicyPack ? folder : request.getPwd() || folder,

@@ -1,11 +1,11 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { promisify } from "node:util";
 import { parse } from "yaml";
 import { provideLanguages } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
+import { generateSdk, publishedSchema, sdkLanguages } from "../../support/generated-sdk";
 import { packWorkspace, type Registry, serveRegistry } from "../../support/registry";
 import { startPreviewTestBed, type PreviewTestBed } from "../runs/preview-test-bed";
 
@@ -96,24 +96,6 @@ test(
   limit,
 );
 
-/**
- * The SDK that Pulumi's generator of a language makes from a schema, as the text of each file. `package add` would
- * call a language host, which the lab does not have (lab/tools/languages). tests/sdk/languages compiles the
- * generated SDKs of sdk/schema.json.
- */
-async function generateSdk(schema: string, language: string): Promise<Record<string, string>> {
-  const outputFolder = fs.mkdtempSync(path.join(home, "sdk-"));
-  await promisify(execFile)(path.join(languages, "generate-sdk"), [language, schema, outputFolder]);
-  const files = fs
-    .readdirSync(outputFolder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name));
-  expect(files.length).toBeGreaterThan(10);
-  return Object.fromEntries(
-    files.map((file) => [path.relative(outputFolder, file), fs.readFileSync(file, "utf8")]),
-  );
-}
-
 test.each([
   ["the folder of a clone", () => path.join(testBed.checkout, "components")],
   [
@@ -136,9 +118,9 @@ test.each([
       schema,
       await testBed.runPulumi("-C", yaml, "package", "get-schema", source()),
     );
-    for (const language of ["nodejs", "python", "go"])
-      expect(await generateSdk(schema, language)).toEqual(
-        await generateSdk(path.join(repository, "sdk/schema.json"), language),
+    for (const language of sdkLanguages)
+      expect(await generateSdk({ schema, language, languages })).toEqual(
+        await generateSdk({ schema: publishedSchema, language, languages }),
       );
   },
   limit,
