@@ -29,7 +29,7 @@ func rules(o *operator.Operator) []programs.Rule {
 	return programs.Rules(o.Programs(), sets.Controller{}.Programs())
 }
 
-// Of returns the rule of an image whose programs this binary replaces, or false for another image.
+// Of returns the rule of an image whose programs this binary replaces, or false if it replaces none of the image.
 func Of(image string) (programs.Rule, bool) {
 	return programs.RuleOf(rules(&operator.Operator{}), image)
 }

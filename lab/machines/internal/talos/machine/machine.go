@@ -74,7 +74,7 @@ type state struct {
 	faults                      map[string]int
 }
 
-// boot is the state that starts anew with each boot.
+// boot is the state that each boot resets.
 type boot struct {
 	id       string
 	host     string  // the host name until the next boot
