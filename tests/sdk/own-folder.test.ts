@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { repository } from "../../stacks/stack-file";
-import { packWorkspace, type Registry, serveRegistry } from "../support/registry";
+import { packWorkspace, type Registry, serveRegistry } from "../support/packages/registry";
 
 // A user's own folder outside the clone: npm installs the packages that would be published from a registry on this
 // computer, and the user runs their commands.

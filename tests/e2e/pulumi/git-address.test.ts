@@ -7,8 +7,8 @@ import { parse } from "yaml";
 import { installStandInHost } from "../../../lab/language-host";
 import { provideLanguages, provideTools } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
-import { generateSdk, publishedSchema, sdkLanguages } from "../../support/generated-sdk";
-import { type GitServer, serveGit } from "../../support/git-server";
+import { generateSdk, publishedSchema, sdkLanguages } from "../../support/packages/generated-sdk";
+import { type GitServer, serveGit } from "../../support/packages/git-server";
 
 // `pulumi package add` with the address of a Git repository, by Pulumi's own CLI: it clones the repository, installs
 // its dependencies with npm, which also builds the package, and asks the plugin for its schema.

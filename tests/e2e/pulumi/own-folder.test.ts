@@ -5,8 +5,8 @@ import * as path from "node:path";
 import { parse } from "yaml";
 import { provideLanguages } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
-import { generateSdk, publishedSchema, sdkLanguages } from "../../support/generated-sdk";
-import { packWorkspace, type Registry, serveRegistry } from "../../support/registry";
+import { generateSdk, publishedSchema, sdkLanguages } from "../../support/packages/generated-sdk";
+import { packWorkspace, type Registry, serveRegistry } from "../../support/packages/registry";
 import { startPreviewTestBed, type PreviewTestBed } from "../runs/preview-test-bed";
 
 // What a user sees in an empty folder outside the clone: the template as Pulumi's own command copies it, the

@@ -4,7 +4,7 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import * as semver from "semver";
-import { repository } from "../../stacks/stack-file";
+import { repository } from "../../../stacks/stack-file";
 
 // An npm registry on this computer, which serves the installed packages as npm's registry would, without a
 // network.

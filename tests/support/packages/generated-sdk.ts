@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { repository } from "../../stacks/stack-file";
+import { repository } from "../../../stacks/stack-file";
 
 /** The schema that a release publishes. */
 export const publishedSchema = path.join(repository, "sdk/schema.json");
