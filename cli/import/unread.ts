@@ -71,7 +71,7 @@ function remedyOf(file: string, reason: string, nameOf: (file: string) => string
     return "make it a regular file that you may read, then run this command again";
   return (
     howToMakeFile(file, nameOf) ??
-    "create or fetch the file in the way of your repository, then run this command again"
+    "create or fetch the file as your repository describes it, then run this command again"
   );
 }
 

@@ -78,7 +78,7 @@ describe("a patch file that a talconfig names", () => {
       "an unknown tool",
       "./patches/x.yaml",
       {},
-      /create or fetch the file in the way of your repository/,
+      /create or fetch the file as your repository describes it/,
     ],
   ])(
     "is reported if it is missing, with the command that creates it from %s",

@@ -91,7 +91,7 @@ export async function awaitTests(
     const untestedReason =
       job?.spec?.suspend === true ? job.metadata?.annotations?.[UNTESTED] : undefined;
     if (untestedReason !== undefined) {
-      // Given up by this run, whose call succeeded although its answer was lost. Tests of an earlier run are replaced
+      // This run gave the test up, and the answer to its call was lost. Tests that an earlier run gave up are replaced
       // above.
       result.untested[machine] = untestedReason;
       reportChange(machine, notTestedText(untestedReason));
@@ -124,10 +124,10 @@ export async function awaitTests(
   };
 
   /**
-   * Whether the node offers the planned units, for the pods that start after the gate. The kubelet reports a changed
-   * number only at its next sync, up to ten seconds later. A pod that is scheduled by the old number ends with
-   * UnexpectedAdmissionError, and nothing creates a bare pod again. The wait has a limit, because `doctor` reports a
-   * missing card.
+   * Whether the gate need not wait any longer for the planned number of units on the node. The pods that start after
+   * the gate need the right number. The kubelet reports a changed number only at its next sync, up to ten seconds
+   * later. A pod that is scheduled by the old number ends with UnexpectedAdmissionError, and nothing creates a bare pod
+   * again. After `patience` the gate goes on with any number: `doctor` reports a missing card.
    */
   const offersAllUnits = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
     const passedText = `its smoke test passed${onlookerOutput(await cluster.podsOfJob(namespace, job))}`;
@@ -221,7 +221,7 @@ export async function awaitTests(
       field: `machines.${machine}`,
       problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
       why: task.mustPass
-        ? "upgrade.first lists this machine, so no other worker is updated before its smoke test has passed"
+        ? "upgrade.first lists this machine, so the other workers are updated only after a smoke test has passed on it"
         : "no workload may use a GPU before a smoke test has passed on it",
       remedy: `${task.mustPass && otherUsers.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
     };

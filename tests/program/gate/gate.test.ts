@@ -270,7 +270,7 @@ test("a smoke test that must pass fails if no GPU becomes free within the limit"
       error: [
         "machines.gpu-1: its smoke test (Job gpu/test-1) did not pass within 10m",
         "in use by default/train-1 (1)",
-        "no other worker is updated before its smoke test has passed; free a GPU on the machine",
+        "so the other workers are updated only after a smoke test has passed on it; free a GPU on the machine",
       ],
       seconds: 600,
       secondLog: "its smoke test waits up to 10m for a free GPU",
