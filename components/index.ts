@@ -12,7 +12,8 @@ export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
 export { GpuMachine, type GpuMachineArgs } from "./machine/gpu-machine";
 export type * from "./recipe/spec/index";
-// Lists of words. Only their types are public: with `export *`, tools would report missing values.
+// Types of values that the package also has as lists. Only the types are public: with `export *`, tools would report
+// missing values.
 export type {
   ConfigurationOwner,
   DriverBranch,

@@ -14,7 +14,7 @@ export function certificateProblem(pem: string, now: Date): string | undefined {
   try {
     certificate = new X509Certificate(pem);
   } catch {
-    return undefined; // its reader will say so
+    return undefined; // the credential's reader reports that
   }
   const { validFrom, validTo } = certificate;
   if (new Date(validTo) < now) return `expired on ${day(validTo)}`;
@@ -27,7 +27,7 @@ const day = (date: string): string => new Date(date).toISOString().slice(0, 10);
 
 /**
  * Findings about client certificates in talosconfig and kubeconfig that are not valid now, with name and date. Without
- * them the user would see only a broken connection to the machine, or an HTTP code from Kubernetes.
+ * these findings the user would see only a broken connection to the machine, or an HTTP code from Kubernetes.
  *
  * @param talosconfig content; undefined: there is none.
  * @param kubeconfig content; undefined: there is none.
@@ -74,7 +74,7 @@ function certificateOf(user: unknown): string | undefined {
   try {
     return certificateIn(user, "client-certificate");
   } catch {
-    return undefined; // its reader will say so
+    return undefined; // the credential's reader reports that
   }
 }
 

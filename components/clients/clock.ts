@@ -44,15 +44,15 @@ export async function someAtATime<T>(
   await Promise.all(Array.from({ length: AT_A_TIME }, runNext));
 }
 
-/** Set during a check of a wait, which itself repeats failed calls. */
+/** Set during a check within a wait: the wait itself repeats failed calls. */
 const inWait = new AsyncLocalStorage<true>();
 
 /** Milliseconds before each retry of a call outside a wait. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 const NO_MORE_TRIES_AFTER = 45_000;
 /**
- * Longest pause in milliseconds that a server can request with Retry-After. A longer request is cut, so that retries
- * end in time.
+ * Longest pause in milliseconds that a server can request with Retry-After. A longer pause is cut to this length, so
+ * that retries end in time.
  */
 const LONGEST_PAUSE = 30_000;
 

@@ -1,6 +1,6 @@
 /**
  * Longest text in bytes that can be passed in an environment variable. Linux starts no program with a variable of 128
- * KiB, including its name and the final zero byte (execve, MAX_ARG_STRLEN). The difference is room for the name.
+ * KiB, including its name and the final zero byte (execve, MAX_ARG_STRLEN). The 8 KiB below that are room for the name.
  *
  * Pulumi's command provider passes the whole standard output and standard error of a run to the next run in two
  * variables (pulumi-command v1.2.1, provider/pkg/provider/local/commandController.go). If one is longer, neither the

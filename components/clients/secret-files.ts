@@ -37,8 +37,8 @@ export class SecretFiles {
 }
 
 /**
- * ID of the PID namespace: containers that share /tmp have different ones, and process IDs are only valid within one. 0
- * if the system has no such namespaces.
+ * ID of the PID namespace; 0 if the system has no such namespaces. A process ID is valid only within its namespace, and
+ * containers that share /tmp have different namespaces.
  */
 function pidNamespace(): string {
   try {

@@ -48,7 +48,7 @@ export function accessOf(credentials: Credentials) {
      * Configurations generated from these secrets and further arguments; machines with the same arguments share one.
      */
     generated: onceEach<pulumi.Output<string>>(),
-    /** Patches that give a control plane what a configuration generated from these secrets lacks. */
+    /** Patches that give a control plane the AES-CBC key of an older cluster, which a generated configuration lacks. */
     encryptionPatches: once(() =>
       textOf("machineSecrets").apply((text) => encryptionPatchesOf(machineSecretsOf(text))),
     ),
@@ -62,8 +62,8 @@ export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>
 });
 
 /**
- * A credential whose client certificate is valid now. The checks of the arguments can only read plain text, not an
- * Output.
+ * Returns the credential's text unchanged if its client certificate is valid now. This runs in addition to the checks
+ * of the arguments, which can only read plain text, not an Output.
  *
  * @throws RunError if the certificate is not valid now: Pulumi prints a RunError without a stack trace.
  */

@@ -120,7 +120,8 @@ const isOmnis = (name: Credential): boolean => name.startsWith("omni");
 type Unread = { [name in Credential]?: unknown };
 
 /**
- * Splits arguments into credentials and the rest. Leaves out credentials that are not set (`null` in other languages).
+ * Splits arguments into credentials and all other arguments. Leaves out credentials that are not set (`null` in other
+ * languages).
  */
 export function splitCredentials<T extends Unread>(
   args: T,

@@ -99,7 +99,7 @@ const talosconfig = z.object({
 /** Client of the machine API. */
 export interface TalosClient {
   configuration: { caCertificate: string; clientCertificate: string; clientKey: string };
-  /** Machines that forward requests to others; may be empty. */
+  /** Machines that forward requests to other machines; may be empty. */
   endpoints: string[];
 }
 
@@ -145,7 +145,8 @@ export function talosconfigOf(
 }
 
 /**
- * Endpoint to reach a machine with: the machine itself if it is an endpoint or there is none, else the first endpoint.
+ * The endpoint through which a machine is reached: the machine itself if it is one of the endpoints, or if there are no
+ * endpoints; else the first endpoint.
  */
 export const endpointFor = (address: string, endpoints: readonly string[]): string =>
   endpoints.includes(address) ? address : (endpoints[0] ?? address);

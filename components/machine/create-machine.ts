@@ -12,7 +12,7 @@ import { type Upgraded, upgradeMachine } from "./upgrade";
 /** Pulumi type of a machine's component. */
 export const machineType = "talos-gpu:index:GpuMachine";
 
-/** Names of a machine's resources that change it. */
+/** Names of the resources that change a machine. */
 export const resourceNames = (name: string) => ({
   configuration: `${name}-configuration`,
   upgrade: `${name}-upgrade`,

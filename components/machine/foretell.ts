@@ -108,7 +108,10 @@ export function predictUpdate(
 const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;
 
-/** Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it. */
+/**
+ * A hook for previews. `run` keeps the asynchronous store of its program: each inline program of a process has its own
+ * store, and the engine calls the hook outside of that store.
+ */
 function hook(name: string, run: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
   return new pulumi.ResourceHook(name, AsyncResource.bind(run), { onDryRun: true });
 }

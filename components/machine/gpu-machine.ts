@@ -115,7 +115,8 @@ function machineFindings(
 ): Finding[] {
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
-  // A machine alone needs no GPU provider, which a stack of the whole cluster must name. It need not have a GPU either.
+  // A machine alone needs no GPU provider, which a stack of the whole cluster must name. The machine need not have a
+  // GPU either.
   const hasNoProvider = [...gpuProviderFields, "external" as const].every(
     (providerField) => cluster[providerField] === undefined,
   );
@@ -176,7 +177,9 @@ function clusterOfOne(node: string, args: object): ClusterSpec {
   return { ...cluster, machines: { [node]: machine } } as unknown as ClusterSpec;
 }
 
-/** Splits an object into the properties with these keys and the others. Leaves out undefined properties. */
+/**
+ * Splits an object into two: the properties with these keys, and all other properties. Leaves out undefined properties.
+ */
 function split(
   args: object,
   keys: readonly string[],

@@ -11,7 +11,7 @@ import { shortHash } from "../recipe/short-hash";
  *
  * The patch is forced, because Talos, the operator and kubectl may own the same labels, and the stack decides. Its
  * field manager has a fixed name: a name that Pulumi generates would change after a kill, and the labels of the lost
- * one would outlast the stack.
+ * manager would outlast the stack.
  *
  * @param upgraded the resource that upgrades the machine: once it exists, the node may be changed.
  * @param provider Kubernetes provider of a cluster that this stack bootstraps. Default: the one of the options.

@@ -25,17 +25,17 @@ export interface AdoptBench {
   clock: Clock;
   report: Report;
   /**
-   * Whether Pulumi still waits for the answer. Without the answer the fields that this package added are unknown, and
-   * would outlive the stack: the program then stages the previous configuration again. At Ctrl-C, @pulumi/command kills
-   * its shell, but not the shell's children (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go:
-   * exec.CommandContext).
+   * Whether Pulumi still waits for the answer. If it does not, the program stages the previous configuration again.
+   * Without the answer no later run knows which fields this package added, and the fields would outlive the stack. At
+   * Ctrl-C, @pulumi/command kills its shell, but not the shell's children (pulumi-command v1.2.1,
+   * provider/pkg/provider/local/commandOutputs.go: exec.CommandContext).
    */
   isAwaited: () => boolean;
 }
 
 /**
- * Merges the patches into the machine's configuration by key, and stages the result if it differs. Returns the record
- * of additions, by which the next run and `release` know this package's part.
+ * Merges the patches into the machine's configuration by key, and stages the result if it differs from that
+ * configuration. Returns the record of additions: it tells the next run and `release` which fields this package added.
  *
  * @param previous answer of the last run; undefined on the first.
  * @throws Failure with every conflict; the machine is then unchanged.
@@ -142,8 +142,8 @@ export async function release(
 }
 
 /**
- * Conflicts for which Talos would refuse the configuration: a document of the machine and a field of the stack's
- * patches set the same value, or the reverse.
+ * Conflicts for which Talos would refuse the configuration: a document and a field set the same value, and one of them
+ * comes from the machine, the other from the stack's patches.
  */
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
   const liveDocuments = new Map(documentsOf(live));
@@ -201,7 +201,10 @@ function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => nev
   };
 }
 
-/** Warns if containerd does not run as configured: Talos calls such a machine ready, even if it only lacks a boot. */
+/**
+ * Warns if containerd does not run as configured, because Talos reports such a machine as ready. The remedy is a reboot
+ * if the configuration waits for a boot, else containerd's log.
+ */
 async function warnOfContainerd(
   { machine: name }: AdoptTask,
   { machine, report }: AdoptBench,
@@ -242,7 +245,7 @@ class Changed extends Error {}
 const MERGES = 3;
 
 /**
- * Repeats a merge if another tool changed the configuration after it was read: staging replaces the whole
+ * Repeats a merge if another tool changed the configuration after the program read it: staging replaces the whole
  * configuration, and would revert that change.
  */
 async function unlessChanged<T>(
@@ -279,10 +282,11 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
 }
 
 /**
- * Additions of an earlier run that was killed after it staged the configuration and before it answered. In that case,
- * merging into the active configuration again gives the staged one. Values that the active configuration also has count
- * as another owner's, even if a removed stack set them and no reboot followed. The machine cannot distinguish the two,
- * and fields of other owners are never removed.
+ * Additions of an earlier run that was killed after it staged the configuration and before it answered; undefined if
+ * there was no such run. The sign of such a run: the patches, merged into the active configuration again, give exactly
+ * the staged one. A value that the active configuration already has counts as another owner's. It may also come from a
+ * removed stack, if no reboot followed, but the machine cannot tell the two apart. The program never removes a value of
+ * another owner.
  */
 function previouslyStaged(
   task: AdoptTask,
@@ -298,6 +302,6 @@ function previouslyStaged(
     : undefined;
 }
 
-/** The configuration of the next boot; merging into it keeps changes that others have staged. */
+/** The configuration of the next boot; a merge into it keeps changes that other tools have staged. */
 const nextConfiguration = ({ active, persistent }: Configurations): string | undefined =>
   persistent ?? active;

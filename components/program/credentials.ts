@@ -19,7 +19,10 @@ export class Credentials {
   readonly talosconfig: string | undefined;
   /** Content of the kubeconfig; undefined if none is named, or it cannot be read. */
   readonly kubeconfig: string | undefined;
-  /** Variables of Omni's clients. A child process also inherits those that the environment already has. */
+  /**
+   * Variables for Omni's clients, from credentials that were passed. Without such a credential, a child process
+   * inherits the variable of the environment, if there is one.
+   */
   readonly omni: { OMNI_ENDPOINT?: string; OMNI_SERVICE_ACCOUNT_KEY?: string };
   /** Texts that the program's output must not contain. */
   readonly secrets: readonly string[];

@@ -74,7 +74,7 @@ function endWith(close: () => void): void {
     process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
 }
 
-/** Subject of a task: its machine, or the verb itself if it has several, like `preflight` and `gate`. */
+/** Subject of a task: its machine, or the verb if the task has several machines, as for `preflight` and `gate`. */
 function fieldOf(verb: string | undefined, input: string): string {
   try {
     const { machine } = JSON.parse(input) as { machine?: unknown };

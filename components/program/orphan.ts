@@ -34,7 +34,7 @@ export function upToPulumi(parent: number, look: Look): Ancestor[] {
   return [];
 }
 
-/** Whether one of them has ended. */
+/** Whether one of these processes has ended. */
 export const isOrphaned = (ancestors: readonly Ancestor[], look: Look): boolean =>
   ancestors.some(({ pid, started }) => look(pid)?.started !== started);
 

@@ -73,7 +73,9 @@ export const upgradeTask = z.strictObject({
    * Whether the installer image is the user's own: no schematic then shows whether the machine runs it. Default false.
    */
   ownImage: z.boolean().optional(),
-  /** Content of the installer image: an adopted machine would lose all other parts. */
+  /**
+   * Content of the installer image: an adopted machine would lose all parts of its running image that are not in it.
+   */
   image: z.strictObject({
     extensions: z.array(z.string()),
     kernelArgs: z.array(z.string()),
@@ -229,8 +231,8 @@ export const gateTask = z.strictObject({
    */
   patience: duration,
   /**
-   * Whether a test waits for a unit until the limit and then fails, because further machines wait for its result.
-   * Default false.
+   * Whether a test must pass, because further machines wait for its result. If so, it waits for a free unit until
+   * `limit` instead of `patience`, and fails if it gets none. Default false.
    */
   mustPass: z.boolean().optional(),
   pollSeconds,
@@ -242,7 +244,7 @@ export type GateTask = z.infer<typeof gateTask>;
 export const gateResult = z.object({
   /** Machines on whose cards a test has computed. */
   passed: z.array(z.string()),
-  /** Machines that could not be tested because other pods use all their units: names those pods, by machine name. */
+  /** Why a machine could not be tested, by machine name: other pods, which the text names, use all its units. */
   untested: z.record(z.string(), z.string()),
 });
 /** The answer as the program reads it back. */

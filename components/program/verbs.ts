@@ -45,7 +45,7 @@ export interface Verb {
 
 type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
-/** @param neededCredentials credentials that must be usable before the verb begins. It ignores mistakes in other credentials. */
+/** @param neededCredentials credentials that must be usable before the verb begins. Mistakes in other credentials are ignored. */
 function verb<Type extends z.ZodObject>(
   type: Type,
   neededCredentials: Credential[],

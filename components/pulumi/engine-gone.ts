@@ -36,7 +36,7 @@ const reconnectDelay = 1000;
 
 /**
  * Calls `onGone` once the engine is gone, e.g. after a SIGKILL of Pulumi's command line: its connection ends, and a new
- * one is refused. A lost connection alone proves nothing, because it must not end an update that goes on.
+ * one is refused. A lost connection alone is no proof: the engine may still run, and its update must go on.
  */
 function onEngineGone(engine: string, onGone: () => void): void {
   const session = http2.connect(`http://${engine}`);

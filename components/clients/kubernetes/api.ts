@@ -297,8 +297,8 @@ export class KubernetesApi {
   }
 
   /**
-   * Gets the user's credential from the credential plugin or from the token's file, if there is none yet or it has
-   * expired.
+   * Gets the user's credential from the credential plugin or from the token's file, if there is no credential yet, or
+   * the credential has expired.
    */
   private async authenticate(): Promise<void> {
     const readCredential = this.source();

@@ -25,8 +25,8 @@ export function offeredBy(
 }
 
 /**
- * Number of devices that pods on a node hold by claims, by pod UID; a shared device counts once. The driver has the
- * name of its class, and a pool the name of its node.
+ * How many devices of the class each pod on the node holds by claims, by pod UID. A claim that several pods share
+ * counts for the first of them. A driver has the name of its DeviceClass, and a pool has the name of its node.
  */
 export function claimedIn(
   claims: readonly ResourceV1ResourceClaim[],

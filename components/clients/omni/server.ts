@@ -64,7 +64,7 @@ export interface Omni {
   cluster(name: string): Promise<OmniCluster | undefined>;
   /** All resources of a type. */
   list(type: string): Promise<(OmniContent & { id: string })[]>;
-  /** Creates or updates, in this order. */
+  /** Creates or updates resources, in the order of the list. */
   apply(resources: OmniResource[]): Promise<void>;
   /** Deletes a resource. A missing resource is no error, because an earlier attempt may have deleted it. */
   delete(type: string, id: string): Promise<void>;
@@ -120,7 +120,7 @@ export class OmniServer implements Omni {
     }));
   }
 
-  /** Creates or updates, in this order. */
+  /** Creates or updates resources, in the order of the list. */
   async apply(resources: OmniResource[]): Promise<void> {
     const text = resources.map((resource) => stringify(resource, { lineWidth: 0 })).join("---\n");
     const file = this.files.write("omni.yaml", text);

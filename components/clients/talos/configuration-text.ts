@@ -5,13 +5,15 @@ import { boundedValues } from "../../recipe/rules/yaml";
 import { CallError } from "../failure";
 import type { Configurations } from "../machine";
 
-/** A wait looks at the same two configurations again and again, each time for several of their values. */
+/**
+ * Parses a text once and keeps the result: a wait reads several values of the same two configurations at every check.
+ */
 const read = rememberingTexts(boundedValues);
 
 /**
- * Content of the documents of a machine's configuration, without empty ones. The caller must not change it: others with
- * the same text share it. An unreadable configuration throws: as an empty one it would equal every other unreadable
- * one.
+ * Content of the documents of a machine's configuration, without empty ones. The caller must not change the result,
+ * because all callers with the same text share it. An unreadable configuration throws: if it counted as empty, it would
+ * equal every other unreadable configuration.
  *
  * @throws CallError with only the reason, because the text contains keys.
  */
@@ -100,7 +102,7 @@ const kubernetesParts = {
 } as const;
 
 /**
- * Whether a document turns a part off: its own document, or `machine.controlPlane` (talos v1.13.0
+ * Whether a document turns a part off: the part's own document, or `machine.controlPlane` (talos v1.13.0
  * pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, MachineControlPlaneConfig).
  */
 const turnsOff = (document: unknown, { kind, path }: { kind: string; path: readonly string[] }) =>

@@ -143,9 +143,9 @@ function startProblem(name: string, binary: string, error: NodeJS.ErrnoException
 }
 
 /**
- * The text of an error without the differences of two configurations that Talos appends (talos v1.13.0
- * internal/app/machined/pkg/runtime/v1alpha1/ v1alpha1_runtime.go, CanApplyImmediate): they may be secret, and do not
- * explain the failure.
+ * The text of an error without the diff that Talos appends to it (talos v1.13.0
+ * internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate). The diff compares two
+ * configurations, so it may contain secrets, and it does not explain the failure.
  */
 const withoutDiff = (text: string): string => text.split(/\n[^\S\n]*diff:/, 1)[0]!;
 

@@ -13,7 +13,9 @@ export interface ProgramUse {
   deleteVerb?: string;
   /** Task as JSON text. Not secret: it shows in previews. */
   task: pulumi.Input<string>;
-  /** Credentials that the verb needs. The verb takes those that are not among the secrets from its environment. */
+  /**
+   * Credentials that the verb needs. If a credential is not among the secrets, the verb finds it in its environment.
+   */
   neededCredentials: readonly Credential[];
   secrets: Secrets;
   /** Limit of one run, a Go duration. */

@@ -90,7 +90,7 @@ export class KubernetesCluster {
   }
 
   /**
-   * Number of devices of a class that pods on a node hold by ResourceClaims, by pod UID. Empty if the cluster has no
+   * How many devices of the class each pod on the node holds by ResourceClaims, by pod UID. Empty if the cluster has no
    * ResourceClaims.
    */
   async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
@@ -175,7 +175,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Taints of a node, with the resource version that they were read from; undefined if the cluster has no such node.
+   * Taints of a node, with the node's resource version at the time of the read; undefined if the cluster has no such
+   * node.
    */
   async taints(name: string): Promise<(NodeTaints & { version: string }) | undefined> {
     const node = await this.readNode(name);
@@ -186,8 +187,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Sets all taints of a node and the record of this package's, if the node still has that resource version. False if
-   * it changed.
+   * Replaces the node's list of taints, and the annotation that names this package's taints. Returns false, and changes
+   * nothing, if the node's resource version is no longer `version`.
    */
   async setTaints(name: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
     const metadata = { resourceVersion: version, annotations: { [TAINTED_BY]: taintMark(ours) } };
@@ -299,8 +300,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * PersistentVolumeClaims that have a volume, and the annotation that names their `owner`. Empty if the credentials
-   * may not list them.
+   * PersistentVolumeClaims that have a volume and the annotation, whose value is their `owner`. Empty if the
+   * credentials may not list claims.
    */
   async boundClaims(annotation: string) {
     const options = { instead: { 403: undefined } };
@@ -320,7 +321,7 @@ export class KubernetesCluster {
     });
   }
 
-  /** The Jobs of a namespace that this package made. */
+  /** This package's Jobs in a namespace. */
   jobs(namespace: string): Promise<V1Job[]> {
     const selector = query({ labelSelector: "app.kubernetes.io/managed-by=talos-gpu" });
     return this.api.list(`Jobs of ${namespace}`, `${jobsOf(namespace)}?${selector}`);

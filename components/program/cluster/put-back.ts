@@ -45,7 +45,10 @@ export async function putBack(
   return { made: created, mended: corrected };
 }
 
-/** Whether the object has all wanted values. The order of lists does not count: others may add items in between. */
+/**
+ * Whether the object has all wanted values. The order of lists does not count, because other owners may add items in
+ * between.
+ */
 export function includes(live: unknown, planned: unknown): boolean {
   if (planned === undefined || planned === null) return true;
   if (typeof planned !== "object") return live === planned;
@@ -60,6 +63,6 @@ export function includes(live: unknown, planned: unknown): boolean {
   );
 }
 
-/** The API server drops what is empty. */
+/** Whether a planned object or list has no value at any depth: the API server does not store such an object or list. */
 const isEmpty = (planned: object): boolean =>
   Object.values(planned).every((value) => includes(undefined, value));

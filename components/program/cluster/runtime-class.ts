@@ -6,14 +6,15 @@ import type { FreeTask } from "../task";
 import type { Cluster } from "./cluster";
 
 /**
- * Waits until the GPU Operator's RuntimeClass is gone. Kubernetes' garbage collection deletes it some time after the
- * operator's release; only then can the stack create a class of the same name. Changes nothing.
+ * Waits until the GPU Operator's RuntimeClass is gone. Kubernetes' garbage collection deletes the class some time after
+ * the operator's release. Only then can the stack create a class of the same name. Changes nothing.
  *
- * An external class (`theirs`) is only checked: it may come later. If its name is `nvidia`, its handler must be
- * `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions, 10-nvidia-container-runtime.part).
+ * For an external class (`theirs`) there is no wait, and the class need not exist yet. If its name is `nvidia`, its
+ * handler must be `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
+ * 10-nvidia-container-runtime.part).
  *
- * @throws Failure if another owner has a class of that name; also at the limit, because an external operator then still
- *   runs.
+ * @throws Failure if another owner has a class of that name. Also at the limit: a class that stays until then belongs
+ *   to an operator that is still installed.
  */
 export async function awaitFree(
   task: FreeTask,

@@ -29,12 +29,14 @@ const taintsPart = { ending: "-upgrade", why: LEFT };
 export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
 
 /**
- * Sets the stack's taints on the node, removes those that the stack no longer wants, and keeps all others. Kubernetes
- * treats a node's taints as one list, so applying a list would remove taints that others added meanwhile. This function
- * reads the list, merges it by key and effect, and writes it only if the node has not changed since.
+ * Sets the stack's taints on the node, removes the taints that the stack no longer wants, and keeps the taints of other
+ * owners. Kubernetes treats a node's taints as one list, so applying a list would remove taints that other owners added
+ * meanwhile. This function reads the list, merges the stack's taints into it by key and effect, and writes the list
+ * only if the node has not changed since the read.
  *
- * If the node already has a wanted taint, it belongs to another owner, unless the node's annotation names it: it stays
- * when the stack no longer lists it. A taint with the same key and effect but another value gets the stack's value.
+ * A wanted taint that the node already has belongs to another owner, unless the last run recorded it or the node's
+ * annotation names it. Another owner's taint stays when the stack no longer lists it. A taint with a wanted key and
+ * effect but another value gets the stack's value.
  *
  * @param previousTaints the taints that the last run recorded as the stack's.
  * @returns the taints that are the stack's now.
@@ -91,8 +93,9 @@ export async function untaint(
 }
 
 /**
- * Tries the change once, for a stack without known taints. Only a run whose answer was lost can have left a taint,
- * which the node's annotation then names; that is not worth a wait.
+ * Tries the change once, without a wait for Kubernetes. This is for a stack that has no taints and no record of any.
+ * Such a stack has a taint on the node only if the answer of an earlier run was lost; the node's annotation then names
+ * the taint.
  */
 async function once(
   change: () => Promise<NodeTaintState[] | undefined>,

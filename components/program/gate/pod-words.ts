@@ -34,7 +34,7 @@ export function schedulerWords({ status }: V1Pod): string {
 
 /**
  * Sentence about the cards that a container without a GPU request saw during the test; empty if it saw none. NVIDIA's
- * own validation fails such a cluster (NVIDIA/aicr#1620).
+ * own validation fails a cluster in which such a container sees cards (NVIDIA/aicr#1620).
  */
 export function onlookerOutput(pods: readonly V1Pod[]): string {
   const onlookers = pods

@@ -17,12 +17,12 @@ import { criProblem } from "../seen/sandbox";
  * Waits until Omni has given the machine the wanted Talos version, extensions, driver and configuration. If the machine
  * is in no cluster yet, the program asks the cluster's manager to add it. Omni then installs image and configuration
  * with one reboot. Omni first upgrades a member of a cluster and then configures it. A changed file costs a second
- * reboot (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit
- * allows two. Changes nothing; may be repeated at any time.
+ * reboot (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit allows
+ * two. Changes nothing; may be repeated at any time.
  *
  * @param bench.machine the machine, through Omni's proxy, which allows only reading.
- * @throws Failure at the limit, with everything that is still missing. Also after a boot has stopped and paused twice,
- *   because it would then repeat forever.
+ * @throws Failure at the limit, with everything that is still missing. Also if the boot pauses a second time, because
+ *   the pauses would then repeat forever, or if a pause lasts longer than the limit allows.
  */
 export async function waitForOmni(
   task: OmniWaitTask,

@@ -190,7 +190,7 @@ const changedMachines = (
  * Warns of nodes that a failed update has left cordoned. Pulumi keeps the inputs of a program's last successful run
  * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error).
  * So if the user reverts the stack, Pulumi finds nothing to do for the machine, and does not run the upgrade program.
- * The preflight succeeded in the failed update, so it runs again.
+ * But the preflight of the failed update succeeded, so Pulumi runs the preflight again for the reverted stack.
  */
 export async function warnOfCordons(
   machines: readonly AskedMachine[],

@@ -9,8 +9,9 @@ type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 const REMEMBERED = 10;
 
 /**
- * Facts about this update's machines that the next update needs. If the answer would be too long, its histories are
- * shortened. If it is still too long, it has no machines, and the next update asks all of them again.
+ * Facts about this update's machines that the next update needs. If the answer would be too long, this function
+ * shortens the histories. If that is not enough, it leaves out all machines, and the next update asks every machine
+ * again.
  */
 export function remembered(
   task: AllMachines,

@@ -7,10 +7,10 @@ import type { Cluster } from "../cluster/cluster";
 import type { PreflightTask } from "./task";
 
 /**
- * Findings about GPU providers in the cluster that are not the stack's: together with the stack's release, two would
- * allocate the same cards. Name and namespace identify the stack's release, so a release that it takes over counts as
- * its own. A release in a namespace of the stack, or one that Pulumi installed, may come from this stack's previous
- * update, and this update replaces it.
+ * Findings about GPU providers in the cluster that do not belong to the stack: such a provider and the stack's release
+ * would allocate the same cards. Name and namespace identify the stack's release, so a release that the stack takes
+ * over counts as its own. A release in a namespace of the stack, or one that Pulumi installed, may come from this
+ * stack's previous update, and this update replaces it.
  */
 export async function foreignOffers(
   { installs, mark }: PreflightTask,
@@ -42,7 +42,7 @@ function isForeign(offer: GpuOffer, installs: Installs, withoutPlugin: boolean):
     offer.namespace === installs.namespace &&
     (offer.release === undefined || offer.release === installs.release);
   if (isOwn) return false;
-  // An operator without its plugin allocates no cards; only a second operator conflicts with it, over more than the
+  // An operator without its plugin allocates no cards. It conflicts only with a second operator, and not only over the
   // cards.
   return offer.field !== "gpuOperator" || installs.field === "gpuOperator" || !withoutPlugin;
 }
@@ -64,7 +64,10 @@ function problemOf(
   };
 }
 
-/** `daemonset nvidia-device-plugin` of `DaemonSet kube-system/nvidia-device-plugin`. */
+/**
+ * Kind and name of an object for kubectl, e.g. `daemonset nvidia-device-plugin` from its title `DaemonSet
+ * kube-system/nvidia-device-plugin`.
+ */
 function kubectlName(title: string): string {
   const [kind = "", place = ""] = title.split(" ");
   return `${kind.toLowerCase()} ${place.split("/")[1] ?? place}`;

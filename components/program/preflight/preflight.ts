@@ -122,9 +122,9 @@ export async function preflight(
 /** Result of the questions to Kubernetes. */
 interface KubernetesAnswer {
   findings: FieldFinding[];
-  /** As `together` of the preflight's answer. */
+  /** Hash of talosconfig and kubeconfig; the field `together` of `preflightResult`. */
   together?: string;
-  /** As `release` of the preflight's answer. */
+  /** Hash of the checked settings; the field `release` of `preflightResult`. */
   release?: string | undefined;
   /** Nodes of the cluster; absent if Kubernetes did not list them. */
   nodes?: AskedNode[];

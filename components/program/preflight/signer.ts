@@ -65,8 +65,9 @@ function certificateIn(text: string): Buffer | undefined {
 }
 
 /**
- * Whether the variable contains a certificate. A client has read its bytes as UTF-8. So both are compared as such text,
- * in which only the first and the last bytes depend on what is around them.
+ * Whether the variable contains the certificate. The variable is binary, but the client has decoded it as UTF-8. So the
+ * certificate is decoded in the same way and searched in that text, without its ends: the characters there depend on
+ * the bytes around the certificate.
  */
 export function hasCertificate(variable: string, certificate: Buffer): boolean {
   const edge = 4; // bytes of the longest character

@@ -138,8 +138,8 @@ const isWordOfFactory = (name: string, body: string): boolean =>
 
 /**
  * Findings about installer images that the Image Factory cannot build: only this request shows that an extension does
- * not exist for a release. Only the Factory's own refusal counts. Machines may pull through a mirror that this computer
- * cannot reach, and each machine pulls its image before its drain.
+ * not exist for a release. Only the Factory's own refusal is a finding; any other failure is reported. Machines may
+ * pull through a mirror that this computer cannot reach, and each machine pulls its image before its drain.
  */
 export async function askForInstallers(
   images: readonly string[],

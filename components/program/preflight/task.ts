@@ -106,7 +106,10 @@ const keptMachine = z.object({
   wanted: z.string().optional(),
   /** Index of its history in `histories`; absent for an Omni machine. */
   brought: z.number().optional(),
-  /** Address, or UUID for an Omni machine, under the key of the configuration's owner. */
+  /**
+   * Exactly one of `owned`, `adopted` and `omni` is set: the owner of the configuration. Its value is the machine's
+   * address, or for `omni` its UUID.
+   */
   owned: z.string().optional(),
   adopted: z.string().optional(),
   omni: z.string().optional(),

@@ -6,9 +6,12 @@ import { defined } from "../../recipe/mapping";
 export type Answer =
   /** The server answered. `retryAfter` is the milliseconds until it accepts the next request. */
   | { status: number; body: string; retryAfter?: number }
-  /** It does not answer, and would not answer Helm either, which asks from the same computer. */
+  /** The server does not answer, and would not answer Helm either, which runs on the same computer. */
   | { silent: string }
-  /** Only others can tell: they go through a proxy, or trust more certificates than Node does. */
+  /**
+   * This request cannot show whether the server answers other programs, e.g. because they use a proxy or trust more
+   * certificates than Node does. The text is the reason.
+   */
   | { unknown: string };
 
 /** An answer in a few words, for messages. */
@@ -18,8 +21,8 @@ export function wordsOf(answer: Answer): string {
 }
 
 /**
- * Why a server gives no answer; undefined if it answers, or if that is unknown. 404 counts as no answer: a repository
- * that has moved answers so.
+ * Why a server gives no usable answer; undefined if it gives one, or if that is unknown. 404 and 410 count as no
+ * answer, because a repository that has moved gives them.
  */
 export function silence(answer: Answer): string | undefined {
   if ("silent" in answer) return answer.silent;

@@ -8,9 +8,9 @@ import type { Machine } from "../../clients/talos/talos-machine";
 export interface BootGuardOptions {
   /** Machine in the stack. */
   name: string;
-  /** Remedy that lets it boot. */
+  /** Remedy that lets the machine boot. */
   remedy: string;
-  /** Prints the line about the first such boot. */
+  /** Prints the line about the first paused boot. */
   report: (line: string) => void;
   /**
    * Whether the configuration may get kernel modules while the machine boots: Omni applies the image first and the
@@ -20,11 +20,11 @@ export interface BootGuardOptions {
 }
 
 /**
- * Ends the wait for a machine that boots again and again: if Talos cannot apply its configuration, it pauses the boot
- * and then starts it again (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
- * pauseOnFailure). The guard reports the first pause and waits, unless the time limit comes first: if a user corrects
- * the configuration during the pause, the machine boots. If a boot waits for a driver without a kernel module, the
- * guard fails at once, because waiting cannot change that.
+ * Ends the wait for a machine that boots again and again: if Talos cannot apply the machine's configuration, Talos
+ * pauses the boot and later reboots (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
+ * pauseOnFailure). The guard reports the first pause and lets the wait go on, because the machine boots if a user
+ * corrects the configuration during the pause. It fails at a second pause, and at a pause that lasts longer than the
+ * wait. It fails at once if a boot waits for a driver whose kernel module the configuration does not list.
  */
 export class BootGuard {
   /** Boot ID of the first paused boot. */
@@ -73,7 +73,7 @@ export class BootGuard {
    * Checks, during a wait, whether the boot goes on.
    *
    * @param remainingTime Milliseconds until the wait ends; default: no limit.
-   * @returns why it does not go on; undefined when it does.
+   * @returns why the boot does not go on; undefined if it does.
    * @throws Failure if waiting longer cannot help.
    */
   async look(remainingTime = Infinity): Promise<string | undefined> {

@@ -12,7 +12,10 @@ import { patiently, type Run } from "./run";
 
 /** Release, image and configuration of a running machine. */
 export interface Observed {
-  /** ID of the boot in which the rest was observed, or of the boot just before it. */
+  /**
+   * ID of the boot. It is read before the other fields: if the machine reboots meanwhile, they are from the boot after
+   * it.
+   */
   bootId: string;
   talosVersion: string;
   schematicId: string | undefined;
@@ -25,9 +28,9 @@ export interface Observed {
 }
 
 /**
- * Asks a machine for its release, image and configuration. For a user's own image there is no schematic: the machine
- * counts as running it if its active configuration names it. That configuration is staged with the upgrade and becomes
- * active at its reboot; `lacksOwnImage` records an exception. Later phases check modules, driver and services.
+ * Asks a machine for its release, image and configuration. A user's own image has no schematic: the machine counts as
+ * running it if its active configuration names the image. That configuration becomes active at the reboot of the
+ * upgrade; `lacksOwnImage` records an exception. Later phases check modules, driver and services.
  */
 export function observe(run: Run): Promise<Observed> {
   const { machine, task } = run;
@@ -60,10 +63,10 @@ export function runsImage({ talosVersion, schematicId }: Observed, task: Upgrade
 }
 
 /**
- * Image that is installed and boots next, if Talos reports one. No further installation may follow: it would keep the
- * image of the next boot and overwrite the running one (seen on Talos v1.13.0 with systemd-boot; talos v1.13.0,
- * bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If the remaining images do not boot,
- * there is no way back.
+ * Image that is installed and boots next, if Talos reports one. No further installation may follow: it would keep this
+ * image and overwrite the running one (seen on Talos v1.13.0 with systemd-boot; talos v1.13.0,
+ * bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If then neither of the two images on
+ * the disk boots, there is no way back.
  */
 export const waitingImage = async (
   machine: Machine,
@@ -141,8 +144,8 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
 
 /**
  * Whether the machine must reboot before its configuration changes: workload isolation waits for the next boot, and a
- * restarted containerd does not come up before it. If the update changes nothing and containerd is up, this is only
- * reported.
+ * restarted containerd does not come up before that boot. If the update changes nothing and containerd is up, this is
+ * only reported.
  */
 async function waitsForSandbox(
   run: Run,

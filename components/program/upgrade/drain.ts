@@ -198,8 +198,8 @@ const mustGo = (pod: PodState): boolean =>
 
 /**
  * The traces of an earlier run that was killed: its cordon (undefined if Kubernetes does not answer), whether the
- * machine may be down, and the schematics that it was about to install. If Kubernetes does not answer, a control plane
- * may be down, because it may be the one that serves the API.
+ * machine may be down, and the schematics that the run was about to install. If Kubernetes does not answer, a control
+ * plane counts as perhaps down, because it may be the machine that serves the API.
  */
 export async function earlierRun({ task, cluster }: Run) {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };
@@ -225,8 +225,8 @@ async function readNode(name: string, cluster: NodeCluster): Promise<NodeState |
 }
 
 /**
- * Waits until Kubernetes says whether an earlier run left the node cordoned, if it did not answer before: an API server
- * on the same machine answers some time after the machine does.
+ * Waits until Kubernetes says whether an earlier run left the node cordoned. Called if Kubernetes did not answer that
+ * before: an API server on the same machine answers some time after the machine does.
  */
 export async function isStillCordoned(run: Run): Promise<boolean> {
   const { cluster, limits } = run;

@@ -14,18 +14,19 @@ import type { UpgradeTask } from "../task";
 import { pullImage } from "./pull";
 import { patiently, type Run, upTo } from "./run";
 
-// A new Kubernetes release, in the order of `talosctl upgrade-k8s` (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go):
-// images first, then each part seen running and ready. Pulumi orders the machines: each control plane waits for the
-// one before, and workers wait for all control planes.
+// A new Kubernetes release on a machine, in the order of `talosctl upgrade-k8s` (talos v1.13.0
+// pkg/cluster/kubernetes/upgrade.go): the images are pulled first, and then the program waits until each part runs and
+// is ready. Pulumi orders the machines: each control plane waits for the one before, and workers wait for all control
+// planes.
 
-/** What a CNI that is not installed yet makes a kubelet report. Stacks may install theirs after the machines. */
+/** A kubelet's message about a CNI that is not installed yet. A stack may install its CNI after the machines. */
 const NO_NETWORK = /NetworkPluginNotReady/;
 
 type Images = Partial<Record<KubernetesPart, string>>;
 
 /**
- * Whether the update brings Kubernetes to the machine: the stack owns its configuration, and a control plane. If the
- * control planes are not in the stack, their owner brings Kubernetes to the cluster.
+ * Whether this update also changes the machine's Kubernetes release. It does if the stack owns the machine's
+ * configuration and contains a control plane. Otherwise the owner of the control planes changes the release.
  */
 const bringsKubernetes = ({ configuration, role, otherControlPlanes }: UpgradeTask): boolean =>
   configuration === "owned" && (role === "controlplane" || otherControlPlanes.length > 0);
@@ -37,8 +38,8 @@ function imagesOf(text: string, role: UpgradeTask["role"]): Images {
 }
 
 /**
- * Pulls the images that a staged configuration changes: a part that pulls its image only when it starts is away
- * meanwhile, and on the only control plane that is the Kubernetes API.
+ * Pulls the images that a staged configuration changes. Otherwise a part would pull its image at its start, and be down
+ * until the end of the pull. On the only control plane that would also stop the Kubernetes API.
  */
 export async function pullKubernetes(run: Run): Promise<void> {
   const { task, machine, clock } = run;
@@ -69,7 +70,10 @@ export async function pullKubernetes(run: Run): Promise<void> {
   });
 }
 
-/** Whether an image that runs is the wanted one, as far as its reference tells: tag and digest may each be missing. */
+/**
+ * Whether a running image may be the wanted release. False only if both references name a release, and the releases
+ * differ.
+ */
 function isRelease(runningImage: string, plannedImage: string): boolean {
   const [runningRelease, plannedRelease] = [imageRelease(runningImage), imageRelease(plannedImage)];
   return (
@@ -79,7 +83,10 @@ function isRelease(runningImage: string, plannedImage: string): boolean {
   );
 }
 
-/** What the machine's parts lack to run in the release of its configuration, and to be ready; empty if nothing. */
+/**
+ * What the parts of Kubernetes on the machine lack to run in the release of the machine's configuration, and to be
+ * ready; empty if nothing.
+ */
 async function missingParts(run: Run): Promise<string[]> {
   const { task, machine, cluster } = run;
   const { kubelet, ...plannedImages } = imagesOf(
@@ -103,7 +110,10 @@ async function missingParts(run: Run): Promise<string[]> {
     : [...partProblems, ...(await nodeProblems(cluster, task.machine, release))];
 }
 
-/** What the node lacks. A kubelet of a later release counts: an image's tag may be older than its kubelet. */
+/**
+ * What the node lacks to run a kubelet of this release, or a later one, and to be ready; empty if nothing. An image's
+ * tag may be older than the kubelet in the image.
+ */
 async function nodeProblems(
   cluster: NonNullable<Run["cluster"]>,
   name: string,
@@ -123,7 +133,7 @@ async function nodeProblems(
 }
 
 /**
- * Whether all parts of Kubernetes on the machine already run as its configuration says. Not if the machine or
+ * Whether all parts of Kubernetes on the machine already run as its configuration says. False if the machine or
  * Kubernetes does not answer: the wait then goes on asking.
  */
 export async function runsKubernetes(run: Run): Promise<boolean> {

@@ -1,8 +1,8 @@
 import type { PodState } from "../cluster/cluster";
 
 /**
- * Losses that an eviction causes, other than stopped processes; empty if a controller recreates the pod and it loses
- * nothing.
+ * Losses that an eviction causes, other than stopped processes; empty if a controller recreates the pod and the pod
+ * loses nothing.
  */
 export function costOf(pod: PodState): string[] {
   const name = `${pod.namespace}/${pod.name}`;

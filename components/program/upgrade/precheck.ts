@@ -56,9 +56,9 @@ async function checkNode(
 export interface Step {
   /** Task with the image that the machine runs next. */
   next: UpgradeTask;
-  /** Whether an earlier step of this run has booted it: its node must be ready before the next boot. */
+  /** Whether an earlier step of this run has rebooted the machine: its node must be ready before the next reboot. */
   onItsWay: boolean;
-  /** Whether it may just have booted: missing parts may then still appear. */
+  /** Whether the machine may have booted just now: missing parts may then still appear. */
   settles: boolean;
   /** Findings about the whole way. */
   way: FieldFinding[];
@@ -119,7 +119,7 @@ export async function precheck(
   );
 }
 
-/** Checks that the machine's node is ready again between two steps. */
+/** Finding about the machine's node if it is not ready again after the last step. */
 async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
   const node = await cluster?.node(task.machine);
   if (node === undefined || node.ready) return [];

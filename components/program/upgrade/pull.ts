@@ -28,8 +28,8 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
 /**
  * Pulls the installer, into memory if the disk already has it. After a power cut, files of a just pulled installer are
  * empty. Talos neither checks nor pulls them again: its installer reports success, but has replaced the boot loader by
- * an empty file, and the machine boots no image any more. A container that ran then keeps the files, so they cannot be
- * removed either (seen on Talos v1.13.0).
+ * an empty file, and the machine boots no image any more. A container that was running at that moment keeps the files,
+ * so they cannot be removed either (seen on Talos v1.13.0).
  */
 export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, machine, report } = run;

@@ -36,8 +36,8 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
 }
 
 /**
- * Accepts a certificate error while a machine installs Talos: until it leaves maintenance mode, it shows a certificate
- * that it made itself, and that no credentials match.
+ * Accepts a certificate error while a machine installs Talos: in maintenance mode, a machine shows a certificate that
+ * it made itself, so no credentials match it.
  */
 function unlessInstalling({ installs }: Run["task"]): (error: unknown) => MachineStatus {
   return (error) => {

@@ -18,8 +18,8 @@ import { isWell, verify } from "./verify";
 
 /**
  * Gives the machine the wanted image and configuration, with at most one reboot. A way over several minors takes one
- * reboot for each, and a paused boot is ended by a reboot. The program may be killed at any moment and run again: every
- * step first checks the machine, and the cordon carries this program's mark.
+ * reboot for each minor. If the machine's boot is paused, a further reboot ends the pause. The program may be killed at
+ * any moment and run again: every step first checks the machine, and the cordon carries this program's mark.
  *
  * @param previous answer of the machine's last successful update; undefined on the first.
  * @throws Failure with all problems.
