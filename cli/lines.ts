@@ -40,8 +40,9 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
 }
 
 /**
- * The line of a piece to which a finding refers. It has the path at the beginning of the finding's problem, or the
- * longest word of the problem that the piece contains. If there is none, it has one of some other words.
+ * The line of a piece to which a finding refers: the line of the path with which the finding's problem begins. Without
+ * such a path, it is the line with the longest word of the problem that the piece contains. If the piece contains no
+ * word of the problem, the line with a word of `fallbackWords`; else the first line.
  */
 export const lineIn = ({ text, line }: Piece, problem: string, fallbackWords = ""): number =>
   line -

@@ -65,7 +65,10 @@ function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): stri
   return PULUMI_HOME || (home ? path.join(home, ".pulumi") : undefined);
 }
 
-/** Go's os.Getwd returns the shell's PWD, with links, and Pulumi names its file after that path. */
+/**
+ * The working folder as Pulumi sees it, whose path names Pulumi's file: Go's os.Getwd returns the shell's PWD, in which
+ * links are not resolved.
+ */
 function workingFolder({ PWD }: NodeJS.ProcessEnv): string {
   const currentFolder = process.cwd();
   try {

@@ -55,7 +55,10 @@ export function stackText(spec: object, { head, tasksAndNotes, fields = {} }: Co
   return printable(document.toString({ lineWidth: 0 }));
 }
 
-/** `machines.a.b` is the machine `a.b`: names may have dots. */
+/**
+ * The key of a field in a stack file's document; undefined if the file lacks the field. A machine's name may have dots,
+ * so `machines.a.b` is the machine `a.b`.
+ */
 function keyAt(document: Document, field: string): Node | undefined {
   const [first = "", ...rest] = field.split(".");
   const keys = ["config", `talos-gpu:${first}`, ...(rest.length > 0 ? [rest.join(".")] : [])];

@@ -84,8 +84,8 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Paths at which the file of a stack is searched: first in Pulumi's folder, so that both mean the same stack, then in
- * the current folder.
+ * Paths at which the file of a stack is searched: first in Pulumi's folder, so that Pulumi and this command mean the
+ * same stack. Then in the current folder, then in `stacks`.
  *
  * @param stack its name, which may begin with `organization/project/`.
  */
@@ -104,13 +104,13 @@ export function placeOf(stack: string): string {
   return path.join(folder, `Pulumi.${withoutOwner(stack)}.yaml`);
 }
 
-/** A stack's file in Pulumi's folder or the current folder. */
+/** The first existing file of a stack in Pulumi's folder, the current folder or `stacks`. */
 const localFile = (name: string): string | undefined =>
   placesOf(name).find((file) => fs.existsSync(file));
 
 /**
- * The option by which a command names a stack, given its file: with its name if that leads to the file; empty if Pulumi
- * has the stack selected.
+ * The option by which a command names the stack of a file. The option has the stack's name if the name leads to the
+ * file, else the file's path. Empty if Pulumi has this stack selected.
  */
 export function stackOption(file: string, environment: NodeJS.ProcessEnv): string {
   const name = stackNameOf(file);

@@ -180,8 +180,9 @@ async function collectFromCluster(
     Object.entries(providerLabels).some(([label, value]) => value.test(labels[label] ?? ""));
   const namespacesWithProviderPods = new Set<string>();
   /**
-   * Pods are read first, since events depend on them. An event is kept if it concerns such a pod, or an object with a
-   * name of NVIDIA's in their namespaces.
+   * Whether an object belongs to the GPU provider: by the provider's namespace, else by the labels of the object. An
+   * event has no labels. It belongs to the provider if its namespace has a pod of the provider and its object has a
+   * name of NVIDIA's. So pods are read before events.
    */
   const belongsToProvider = (
     kind: string,

@@ -44,7 +44,9 @@ export const mostFindings = 1_000;
 
 /**
  * Findings about subjects for each of the releases, without repetitions. Subjects after the last reported finding are
- * not checked. A file that names no release is checked for the release of the other files, if these name only one.
+ * not checked. Without `releases`, each subject is checked for its own release. A subject without one is checked for
+ * the single release of all other subjects, else for the release to which tuppr upgrades, else for the newest known
+ * release.
  */
 export function judgeSubjects(
   subjects: readonly Subject[],
@@ -123,7 +125,7 @@ function upgradeIn(files: readonly OutsideFile[]): string | undefined {
 
 /**
  * Findings about a RuntimeClass for which no machine of a release has a handler, in each file that names it. A line
- * that has this finding already gets none.
+ * that already has a finding gets no second one.
  */
 function classesOf(
   files: readonly OutsideFile[],

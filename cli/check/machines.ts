@@ -15,7 +15,7 @@ export interface Subject {
   spec: Partial<ClusterSpec>;
   /** Source of each field of the stack, by the field's path; the longest matching path counts. */
   pieces: Map<string, Piece>;
-  /** Findings about other fields are dropped, since the files do not set these: they were made up. */
+  /** Matches the fields that the files set. A finding about another field is dropped, since that field was made up. */
   about: RegExp;
   /** Findings for one release that no check of stacks makes. */
   findings?: (talosVersion: string) => Finding[];

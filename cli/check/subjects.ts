@@ -124,7 +124,7 @@ export function subjectsOf(
 /** The largest number of machines, images, pods and releases that are checked: each takes some milliseconds. */
 const mostSubjects = 2_000;
 
-/** The first subjects up to the bound; the report names files that have more. */
+/** The first subjects up to the limit; the report names the files of the subjects that are left out. */
 function withinMachineLimit(
   subjects: Subject[],
   reportFile: (file: string, problem: string) => void,
@@ -157,7 +157,10 @@ function withinMachineLimit(
  */
 const mostEntries = 40_000;
 
-/** The subjects whose texts are within the bound together; the report names the files of the others. */
+/**
+ * The first subjects up to the limit, and all whole clusters; the report names the files of the subjects that are left
+ * out.
+ */
 function withinEntryLimit(
   subjects: Subject[],
   reportFile: (file: string, problem: string) => void,

@@ -17,7 +17,8 @@ function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
 }
 
 /**
- * Argo CD before 3.0 only sets a label that charts also set. But Helm also annotates its objects, and Argo CD does not.
+ * Whether an object has the label that Argo CD before 3.0 sets, and Helm did not install it. Charts set this label too,
+ * but Helm also annotates its objects.
  */
 const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
   metadata?.labels?.["app.kubernetes.io/managed-by"] === "Helm" &&

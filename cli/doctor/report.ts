@@ -40,7 +40,7 @@ export function reportOf(
   };
 }
 
-/** Source of the CDI specification, by the era of the Talos release. */
+/** What provides the CDI specification, by the `era` of the cluster's Talos release. */
 const bySpecification: Record<string, string> = {
   legacy: "no CDI specification on this Talos release",
   cdi: "CDI specification from Talos' extension",

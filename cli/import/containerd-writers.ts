@@ -10,9 +10,9 @@ const takesFirst = (talosVersion: string | undefined): boolean =>
   talosVersion !== undefined && mergesInMemory(talosVersion);
 
 /**
- * NVIDIA's part of containerd's options, from all patches that write the file with them. If several patches write it,
- * Talos ≥ 1.14 uses the first, with any content, and a machine of an older release does not boot. For the older release
- * the first part of NVIDIA's counts. Undefined without such a part.
+ * NVIDIA's part of containerd's options that the stack imports; undefined if there is none. If several patches write
+ * the file with the options, Talos ≥ 1.14 uses only the first, so a later part of NVIDIA's is not imported. A machine
+ * of an older release does not boot with several; for such a release the first part of NVIDIA's is imported.
  */
 export function partInForce(
   parts: NvidiaPart[],

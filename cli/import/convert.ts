@@ -46,7 +46,7 @@ interface ReadNode {
  * The stack of the nodes with a GPU: nodes that load NVIDIA's modules, have its extensions, or have a card in `gpus`.
  *
  * @param gpus cards by node name
- * @param known contents of schematics
+ * @param schematics the schematics whose content is known
  * @param placeOf returns the place of a patch. Default: no place is known.
  * @throws Error when `gpus` names an unknown node, and when no node has a GPU.
  */

@@ -17,9 +17,10 @@ const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)
 
 /**
  * The release of an NVIDIA chart that Flux or Argo CD installs from the repository of a file, with its files. If the
- * repository has several such releases, a note asks for the cluster's, and only the kind of GPU provider is set.
+ * repository has several such releases, a note asks which of them the cluster uses, and only the kind of GPU provider
+ * is set.
  *
- * @param the imported file.
+ * @param file the imported file.
  * @param folder of the stack file, to which paths are relative.
  */
 export function outsideOf(

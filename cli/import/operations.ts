@@ -4,11 +4,11 @@ import { ownDocuments, talosDocuments, valueOfDocument } from "../../components/
 
 /** Effect of a list of operations on a configuration. */
 export interface Operations {
-  /** Its additions, as a part of a configuration with the same effect. */
+  /** The additions of the list, as a part of a configuration with the same effect. */
   text: string;
-  /** Paths of the members that it sets or removes, with any previous value (RFC 6902, 4.1 to 4.3). */
+  /** Paths of the members that the list sets or removes, whatever their previous value (RFC 6902, 4.1 to 4.3). */
   sets: string[][];
-  /** Whether it has other effects, such as a removal or a changed item of a list. */
+  /** Whether the list has effects that `text` lacks, such as a removal or a changed item of a list. */
   rest: boolean;
 }
 

@@ -71,7 +71,8 @@ export function nvidiaPart(
     speaksOfNvidia: nvidiaModules.length > 0 || images.some((image) => image.includes("nvidia")),
     modules: nvidiaModules.filter(({ parameters }) => parameters.length > 0),
     labels: Object.fromEntries(nodeLabels),
-    // The kubelet sets its registration's taints only once; a text with a variable is only in the other list.
+    // `taints` also has those of the kubelet, which sets them only once, at the registration of its node. A text with a
+    // variable of talhelper cannot be parsed, so it is only in `nodeTaints`.
     taints: Object.fromEntries([
       ...taints.map(({ key, value = "", effect }) => [key, `${value}:${effect}`]),
       ...nodeTaints,

@@ -30,7 +30,7 @@ export interface Source {
   config: Talconfig;
   /** Schematics from files and comments, by their IDs. */
   schematics: Schematics;
-  /** Places of patches that have their own files, by the patch's text. */
+  /** Source files of patches that have their own files, by the patch's text. */
   patchFiles: Map<string, PatchFile>;
   /** Files that a talconfig names and that could not be read, so their settings are missing. */
   unread: Unread[];

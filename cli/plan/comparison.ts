@@ -99,7 +99,7 @@ export function compare(
   };
 }
 
-/** Parts of the cluster that cannot be used meanwhile, and for how long. */
+/** Parts of the cluster that cannot be used during the update, and for how long. */
 function awayOf(
   before: Plan | undefined,
   after: Plan,
@@ -119,7 +119,7 @@ function awayOf(
   ]);
 }
 
-/** Whether new pods get no GPU meanwhile, and for how long. */
+/** Says for how long new pods get no GPU during the update; false if the update changes nothing for them. */
 function gpusAway(before: Plan, after: Plan): string | false {
   const [{ era, mode, release: old }, { release, external }] = [
     before.kubernetes,

@@ -5,7 +5,10 @@ import type { WorkloadsSpec } from "../../components/recipe/spec/index";
 import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/workloads";
 import { defaultImages } from "../../components/recipe/stack/workloads/default-images";
 
-/** Images of each kind of workload, with its default image. A kind that is missing here does not compile. */
+/**
+ * Images of each kind of workload, from its specification and its default image. This file does not compile if a kind
+ * is missing here.
+ */
 const ofWorkload: {
   [W in WorkloadKind]: (workload: NonNullable<WorkloadsSpec[W]>, byDefault: string) => string[];
 } = {

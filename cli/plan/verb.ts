@@ -85,7 +85,7 @@ function inFolder(stack: string): Found {
   return { file, text: textOf(file) };
 }
 
-/** The stack file of a commit. It is found by the stack's name if the working tree has it, or by its path. */
+/** The stack file of a commit, found by its path, or by the stack's name in the folders of `placesOf`. */
 function inCommit(stack: string, ref: string): Found {
   const candidates = /\.ya?ml$/.test(stack) ? [stack] : placesOf(stack);
   const files = filesInGit("--at", ref, path.dirname(candidates[0]!));
@@ -122,7 +122,10 @@ function sideOf(
   return plan === undefined ? { findings } : { side: { plan, findings, remarks }, findings };
 }
 
-/** Plan of the base's stack file; undefined if its shape is wrong or it cannot be read, since this edit may fix it. */
+/**
+ * Plan of the base's stack file; undefined if the file's shape is wrong or the file cannot be read. This is no error,
+ * since the compared edit may repair the file.
+ */
 function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side } {
   try {
     return sideOf(files.read(file), `${ref}:${file}`, file, files);

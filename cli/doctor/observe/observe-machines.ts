@@ -101,7 +101,10 @@ async function waitForAnswer(machine: TalosMachine, limit: number): Promise<void
     }).catch(() => {});
 }
 
-/** Parts that a talosconfig of role os:reader may not read: the configuration and files, so modules and driver. */
+/**
+ * Reads the facts of one machine. A talosconfig of role os:reader may read neither the configuration nor files, and so
+ * neither modules nor driver.
+ */
 async function observeMachine(
   name: string,
   machine: TalosMachine,

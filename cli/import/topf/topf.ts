@@ -22,9 +22,9 @@ import { renderTemplate } from "./go-template";
 import { ofProgram, ofTemplate, rendering } from "../only-topf";
 
 /**
- * Machines of a `topf.yaml`, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go). Its
- * patches are the files of the folder `all`, then of the role's folder, then of the host's; each folder is sorted by
- * name (pkg/config/patches.go).
+ * Machines of a `topf.yaml`, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go). A
+ * machine's patches are the files of the folder `all`, then those of its role's folder, then those of its host's
+ * folder. The files of a folder are sorted by name (pkg/config/patches.go).
  */
 export interface ReadTopf {
   config: Talconfig;
