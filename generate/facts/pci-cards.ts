@@ -24,7 +24,7 @@ const noCard =
 
 /**
  * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). The list says "Mobile" for the driver's "Laptop GPU" (from
- * Ampere on), and "Max-Q" for "with Max-Q Design" (before). It joins several cards of one number in one name.
+ * Ampere on), and "Max-Q" for "with Max-Q Design" (before Ampere). It joins several cards of one number in one name.
  *
  * @throws Error if the text is not such a list.
  */

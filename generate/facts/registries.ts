@@ -60,7 +60,7 @@ const manifests = [
 ].join(", ");
 
 /**
- * Whether a registry serves an image. A public one gives a token to every client (distribution/distribution, docs,
+ * Whether a registry serves an image. A public registry gives a token to every client (distribution/distribution, docs,
  * token authentication).
  *
  * @param image e.g. `ollama/ollama:0.32.15`, `ghcr.io/berriai/litellm:v1.110.2`.

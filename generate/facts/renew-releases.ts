@@ -25,7 +25,8 @@ export async function renewReleases(
   factory = "https://factory.talos.dev",
   file = table,
 ): Promise<string[]> {
-  // Asks again for the first inferred row and all later ones.
+  // The first patch release of a minor whose row is inferred. Rows from that release on are dropped, and asked for
+  // again.
   const firstInferred = (minor: number): number =>
     driverRows.find((row) => row.minor === minor && row.inferred)?.from ?? Infinity;
   const rows = driverRows

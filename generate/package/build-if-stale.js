@@ -1,6 +1,6 @@
 // If the package's build is older than its sources, programs that run it fail without a clear reason: a lab then runs
-// yesterday's program on its machines. So each of them calls this first. It is plain JavaScript, since it runs before
-// any tool that reads TypeScript exists.
+// yesterday's program on its machines. So each such program calls this one first. It is plain JavaScript, since it runs
+// before any tool that reads TypeScript exists.
 /* global console */
 const { spawnSync } = require("node:child_process");
 const fs = require("node:fs");

@@ -31,7 +31,7 @@ function packPolicy(folder) {
 const pack = (workspace, folder) =>
   run("npm", ["pack", "--ignore-scripts", "--workspace", workspace, "--pack-destination", folder]);
 
-/** Places of this repository's packages in the lock file, and at their users. */
+/** Where this repository's packages are: folder in the lock file → folder in a user's installation. */
 const ownPackages = {
   components: "node_modules/talos-gpu",
   "sdk/talos": "node_modules/@pulumiverse/talos",
@@ -41,7 +41,8 @@ const ownPackages = {
 const published = ["components", "policy"];
 
 /**
- * Place at a workspace's users for a place of the lock file; undefined if the users do not install it.
+ * The path of a package in an installation of a workspace, from its path in the lock file. Undefined if an installation
+ * of the workspace does not contain the package.
  *
  * @param {string} workspace
  * @param {string} lockPath

@@ -21,7 +21,7 @@ export interface PodSpec {
 /** A resource that makes pods. */
 export interface PodMaker {
   resource: Resource;
-  /** Specification of the pods; undefined if a preview does not know it yet. */
+  /** Namespace of the pods; undefined if a preview does not know it yet. */
   namespace: string | undefined;
   spec: PodSpec;
   /** Path of the pod's specification in the resource's inputs. */

@@ -39,7 +39,7 @@ export async function registerCluster(
   return run;
 }
 
-/** Does the same for a test of the program's error, which it returns as the run's `error`. */
+/** Registers a cluster like `registerCluster`, but returns the program's error as the run's `error`. */
 export function tryToRegisterCluster(
   args: GpuClusterArgs,
   options: RunOptions = {},

@@ -1,6 +1,6 @@
-// jest's environment for Node, which forgets at its end what a test file's copy of Pulumi's SDK holds on to. Each copy has an
-// AsyncLocalStorage (runtime/state.js) that follows every promise of the process from then on. So each test file would make all later
-// ones of its worker slower.
+// jest's environment for Node. At the end of a test file it turns off the storage of that file's copy of Pulumi's SDK. Each copy has an
+// AsyncLocalStorage (runtime/state.js), which follows every later promise of the process. So without this, each test file would slow down
+// all later files of its worker.
 const { AsyncLocalStorage } = require("node:async_hooks");
 const { TestEnvironment } = require("jest-environment-node");
 

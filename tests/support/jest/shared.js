@@ -1,6 +1,7 @@
 // jest's runtime for unit tests: a worker loads packages and the project's own modules once. Jest by itself loads them again for each test
-// file, which took most of the tests' time. Only what lies in `tests` is fresh for each file, so that its state stays its own. A module
-// of the project keeps no state that one test file could leave for the next; what Pulumi's SDK keeps is forgotten between files.
+// file, which took most of the tests' time. Only what lies in `tests` is fresh for each file, so that its state stays its own. A module of
+// the project keeps no state that one test file could leave for the next; the parts of Pulumi's SDK that keep state are loaded anew for
+// each file.
 const Module = require("node:module");
 const path = require("node:path");
 const vm = require("node:vm");
@@ -8,7 +9,7 @@ const Runtime = require("jest-runtime").default;
 
 const root = path.resolve(__dirname, "../../..");
 const testFolders = ["tests", "lab/tests"].map((folder) => path.join(root, folder) + path.sep);
-/** Loads a shared module. It belongs to a module of its own, so that none of Jest's modules is its parent. */
+/** Loads a shared module. Its parent is not one of Jest's modules, but an extra module without other use. */
 const requireShared = Module.createRequire(path.join(root, "package.json"));
 const isInTests = (file) => testFolders.some((folder) => file.startsWith(folder));
 
@@ -33,10 +34,16 @@ Module._resolveFilename = (request, parent, ...otherArguments) =>
     ? current.resolve(parent.filename, request)
     : resolveFilename(request, parent, ...otherArguments);
 
-/** Parts of Pulumi's SDK that keep the state of a run, which one may leave unended: the next test file gets new ones. */
+/**
+ * Modules of Pulumi's SDK that keep the state of a run. A test file may leave a run unended, so the next file gets new copies of these
+ * modules.
+ */
 const stateful = ["log/index.js", "runtime/resource.js", "runtime/settings.js", "runtime/state.js"];
 
-/** Removes those parts from the cache of modules, and each module that leads to them. */
+/**
+ * Removes from the cache of modules those that keep state, and every module that loads one of them, directly or through
+ * others.
+ */
 function forgetRuns() {
   const parents = new Map();
   for (const module of Object.values(require.cache))

@@ -1,13 +1,13 @@
 // jest's environment for unit tests: the worker's own global scope. Jest's usual one is a scope for each test file. In such a scope each
 // use of a global name (Object, Map, JSON) goes through a proxy, and each file loads every package again. Here shared.js loads packages
-// once per worker, and there is one `Error` and one `Array`, as where the program runs. What a test file changes of the process is
-// put back at its end.
+// once per worker, and there is one `Error` and one `Array`, as where the program runs. At the end of a test file, everything that the file
+// changed in the process is put back.
 const Environment = require("./environment");
 
 /** A global that Google's messages make when they are loaded, which is once per worker. */
 const globalsOfPackages = new Set(["proto"]);
 
-/** Properties of the process that are put back: the others are Node's own state, such as its channel to Jest. */
+/** Properties of the process that are put back. Other properties are Node's own state, such as its channel to Jest. */
 const processProperties = ["argv", "exit", "kill", "stderr", "stdin", "stdout"];
 
 /** Saves properties of an object; returns a function that puts them back. */
@@ -62,7 +62,7 @@ module.exports = class extends Environment {
       config: config.projectConfig,
       global: globalThis,
     });
-    this.fakeTimers = null; // the older ones, which no test uses
+    this.fakeTimers = null; // Jest's legacy fake timers, which no test uses
   }
 
   async setup() {

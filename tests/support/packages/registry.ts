@@ -106,7 +106,10 @@ function readTarball(tarball: string): StoredPackage {
   return { tarball, manifest: parseManifest(stdout) };
 }
 
-/** Scripts of published packages ran before these were packed. Those that would run again are left out. */
+/**
+ * Reads a package.json, and leaves out its scripts: they ran before the package was published, and would run again at
+ * an installation.
+ */
 function parseManifest(text: string): Manifest {
   const { scripts: _, ...manifest } = JSON.parse(text) as Manifest & { scripts?: object };
   return manifest;

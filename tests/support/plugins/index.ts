@@ -48,7 +48,7 @@ export function pluginProcesses(folder: string): PluginProcess[] {
   });
 }
 
-/** Those of them that still run. */
+/** The processes of a folder's plugins that still run. */
 export function runningPlugins(folder: string): PluginProcess[] {
   return pluginProcesses(folder).filter(({ pid }) => isRunning(pid));
 }

@@ -17,7 +17,10 @@ export class CountingRegExp {
     this.matchPattern = this.alternatives(patternOf(source, flags).alternatives, false);
   }
 
-  /** Steps of a search from each place of the text, as `replaceAll` or a test that fails searches. */
+  /**
+   * Number of steps of a search through the whole text. It begins at each position, as `replaceAll` does, or `test`
+   * without a match.
+   */
   stepsIn(text: string): number {
     this.steps = 0;
     this.text = text;
