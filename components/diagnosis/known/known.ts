@@ -14,28 +14,29 @@ interface Known {
 }
 
 /**
- * A fix that this package makes, the failure without it, and the sign of its absence. `Id` is the type of the fixes'
- * names.
+ * A fix that this package makes, the failure without the fix, and the observations that show that the fix is missing.
+ * `Id` is the type of the fixes' names.
  */
 export interface FixRecord<Id extends string> extends Known {
-  /** The fix itself. */
+  /** The fix, as a clause that can follow `make sure that`. */
   does: string;
   /**
-   * Name of the check that refuses a stack without it at preview; absent if only the running system shows its absence.
+   * Name of the check that refuses a stack without the fix at preview; absent if only the running system shows that the
+   * fix is missing.
    */
   check?: string;
   /**
-   * Remedy if a stack of this package has the fix but still fails; absent if only a change by hand can have removed the
-   * fix.
+   * Remedy for a stack that has the fix and shows the failure nevertheless; absent if only a change by hand can have
+   * removed the fix.
    */
   inForce?: string;
   /** Whether a stack's plan needs the fix. */
   usedBy: (plan: Plan) => boolean;
-  /** Observations that show its absence; empty if there are none. */
+  /** Observations that show that the fix is missing; empty if there are none. */
   sign: (observations: Observations, system: System) => Evidence[];
   /**
-   * Fixes whose signs also appear if this one is missing, and which are then not reported for the same machine. Default
-   * none.
+   * Fixes whose signs also appear if this fix is missing. On the same machine these signs are then not reported.
+   * Default none.
    */
   hides?: readonly Id[] | "all";
   /** Set if a machine without this fix has no driver or no runtime: messages of its pods are then consequences. */
@@ -51,9 +52,9 @@ export const fixesOf = <Id extends string, Hidden extends string = never>(
 export interface Cause extends Known {
   remedy: string;
   errors: string[];
-  /** Pattern of its error messages in every release; a test has messages of real programs. */
+  /** Pattern of the cause's error messages in every release. A test compares it with messages of real programs. */
   texts: RegExp;
-  /** Further evidence of it, one line each. */
+  /** Further evidence of the cause, one line each. */
   signs?: (observations: Observations) => string[];
 }
 

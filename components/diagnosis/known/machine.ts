@@ -21,7 +21,7 @@ export const machineFixes = fixesOf({
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
     ],
     inForce:
-      "remove the cluster-wide patch that also writes this file. Talos then applies the corrected configuration and ends the pause by itself",
+      "remove the cluster-wide patch that also writes this file, and apply the machine's configuration again: Talos ends the pause with a reboot. In the first boot of an upgrade that reboot returns to the previous image; then run the update again",
     source:
       "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
     check: "containerd-part",
@@ -144,9 +144,10 @@ export const machineFixes = fixesOf({
 });
 
 /**
- * Signs of a containerd part that exists twice. They come from the active configuration, if the credentials may read it,
- * or from Talos' log of a paused boot. Source: talos, v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item
- * counts, and the machine boots; etcd-file resources are made once, injectCRIConfigPatch.
+ * Signs of a containerd part that exists twice: in the active configuration, if the credentials may read it, or in
+ * Talos' log of a paused boot. Talos up to 1.13 cannot create the file's resource a second time, so it pauses the boot.
+ * From 1.14 on the first item counts, and the machine boots. Source: talos, v1alpha1_sequencer_tasks.go, pauseOnFailure
+ * and injectCRIConfigPatch.
  */
 function repeatedContainerdPart(observations: Observations): Evidence[] {
   return (observations.machines ?? []).flatMap(
@@ -232,8 +233,8 @@ function driverNotLoaded(observations: Observations, system: System): Evidence[]
 }
 
 /**
- * Whether the image has NVIDIA's modules. Otherwise declaring them has no effect, e.g. because Omni has not upgraded
- * the machine yet.
+ * Whether the image has NVIDIA's modules. Without them in the image a declaration has no effect, e.g. because Omni has
+ * not upgraded the machine yet.
  */
 const hasModules = (extensions: string[] | undefined): boolean =>
   extensions === undefined ||

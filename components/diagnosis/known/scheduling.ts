@@ -44,7 +44,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
     cause:
-      "nvidia.com/gpu:NoSchedule is the only taint of users that the charts tolerate (the device plugin's chart also tolerates CriticalAddonsOnly). A machine of this stack has a different taint",
+      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin's chart also tolerates CriticalAddonsOnly). A machine of this stack has a different taint",
     source:
       "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
