@@ -9,8 +9,8 @@ import type { Plan } from "../recipe/types";
 
 /**
  * A placeholder resource for the way in which the cluster offers its GPUs: the Talos era, and operator or device
- * plugin. If that way changes, Pulumi replaces the placeholder, and with it the GPU provider (`replaceWith`): it
- * deletes the old one before it creates the new one.
+ * plugin. If that way changes, Pulumi replaces the placeholder, and with it the GPU provider (`replaceWith`). Pulumi
+ * then deletes the old GPU provider before it creates the new one.
  *
  * Every machine waits for it, so the migration from Talos 1.12 to 1.13 takes the documented order (siderolabs/docs,
  * upgrading-talos 1.13, "Before upgrade"). Pulumi first deletes device plugin and RuntimeClass, then upgrades the

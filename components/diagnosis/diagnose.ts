@@ -48,7 +48,7 @@ export function diagnose(observations: Observations, plan?: Plan): Diagnosis[] {
   return [...fixDiagnoses, ...otherDiagnoses].filter(({ evidence }) => evidence.length > 0);
 }
 
-/** Observations that do not follow from others, as lines: the first five. */
+/** Lines of evidence that cannot follow from any of the reasons (`followsFrom`); at most five. */
 function independentEvidence(
   reasons: readonly Evidence[],
   evidence: readonly Evidence[],

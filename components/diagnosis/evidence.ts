@@ -1,8 +1,8 @@
 import { messagesOf, type Observations } from "./observations";
 
 /**
- * A line about an observation. An observation on a single node names the node: its cause is on that node or in the
- * whole cluster. A plain line may have any cause.
+ * A line about an observation. An observation on a single node names the node, because its cause is on that node or in
+ * the whole cluster. An observation without a node may have any cause.
  */
 export type Evidence = string | { node: string; line: string };
 
@@ -10,7 +10,10 @@ export type Evidence = string | { node: string; line: string };
 export const lineOf = (evidence: Evidence): string =>
   typeof evidence === "string" ? evidence : evidence.line;
 
-/** Whether an observation can be a consequence of the cause of other evidence. */
+/**
+ * Whether an observation and one of the reasons may have the same cause: both are on one node, or at least one names no
+ * node.
+ */
 export const followsFrom = (evidence: Evidence, reasons: readonly Evidence[]): boolean =>
   reasons.some(
     (reason) =>

@@ -42,7 +42,7 @@ export type ContainerLogs = ReadonlyMap<string, string>;
 /** A pod with its containers. */
 export type ObservedPod = Observed<typeof observedPod, "namespace" | "name" | "phase">;
 
-/** @param logs what the logs of its containers say. */
+/** @param logs logs of the pod's containers. */
 export function observedPod({ metadata, spec, status }: k8s.V1Pod, logs: ContainerLogs) {
   const { namespace, name } = named(metadata);
   const container = (containerStatus: k8s.V1ContainerStatus): ObservedContainer =>

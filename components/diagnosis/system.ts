@@ -7,15 +7,15 @@ import type { Era, GpuProviderName, Plan } from "../recipe/types";
 export interface System {
   /** The stack's plan, if it is known. */
   plan?: Plan;
-  /** Undefined if neither a plan nor a node shows it. */
+  /** Era of the cluster; undefined if neither a plan nor a node shows it. */
   era?: Era;
-  /** Undefined if there is no plan, and the cluster has no object of the operator or the plugin. */
+  /** GPU provider; undefined if there is no plan, and the cluster shows no GPU provider. */
   mode?: GpuProviderName;
   /** Namespace of the release; undefined if it is unknown. */
   namespace?: string;
   /**
-   * Machines that have, or should have, a GPU driver. Their wanted schematic is undefined without a plan, and with
-   * Omni, which creates its own.
+   * Machines that have, or should have, a GPU driver. `schematicId` is the wanted schematic. It is absent without a
+   * plan, for a user's own image, and with Omni, which creates its own schematics.
    */
   gpuMachines: { name: string; schematicId?: string }[];
   runtimeClass: { name: string; owner: Plan["kubernetes"]["runtimeClass"]["owner"] };

@@ -13,7 +13,7 @@ export interface GpuNeed {
   gpus?: number | undefined;
   /** Claim with which the pod requests them. Default: the pod requests an extended resource. */
   claim?: ClaimSpec | undefined;
-  /** The pod's. */
+  /** Namespace of the pod. */
   namespace: pulumi.Input<string>;
 }
 

@@ -48,8 +48,8 @@ export interface StackContext extends Stages {
 /**
  * Creates the resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the
  * release, and the gate. Pulumi deletes them in the opposite order. Each step waits only for the previous one, so that
- * a step's dependencies do not grow with the number of machines. With `upgrade.first`, all steps wait only for these
- * machines, except the tests of the others. The others come between the tests of these machines and the gate.
+ * a step's dependencies do not grow with the number of machines. With `upgrade.first`, the steps up to the tests of
+ * these machines wait for no other machine. Then come the other machines and their tests, and last the gate.
  */
 export function gpuStack(
   name: string,
@@ -84,7 +84,7 @@ export function gpuStack(
     ...keepOnDelete(recipe),
     dependsOn: [...prepared, ...(putBackResource ? [putBackResource] : [])],
   };
-  // Its owner manages an external release; the gate waits for its GPUs.
+  // Another tool installs an external release; the gate waits until the nodes offer GPUs.
   const release = recipe.external
     ? undefined
     : gpuRelease(
@@ -152,7 +152,7 @@ export function gpuStack(
         : pulumi.mergeOptions(afterRelease, { dependsOn: predecessors });
     return firstTests.get(machine.name) ?? createTest(machine, releaseStep.with(testOpts));
   });
-  // Its pods become ready only on machines with a driver.
+  // The pods of the power limits become ready only on machines with a driver.
   const afterAllMachines = rest
     ? pulumi.mergeOptions(afterRelease, { dependsOn: [...waitedFor.values()].flat() })
     : afterRelease;

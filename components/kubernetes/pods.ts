@@ -85,13 +85,15 @@ export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
 /**
- * Update strategy that replaces all pods of a DaemonSet at once. One after the other, Pulumi's ten minutes would
- * suffice for only some sixty machines, and the pods' effect on their machine lasts while they restart.
+ * Update strategy that replaces all pods of a DaemonSet at once. Pulumi waits ten minutes for a DaemonSet, which
+ * suffices for only some sixty pods one after another. A restart does not end a pod's effect on its machine.
  */
 const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
-/** A DaemonSet of the stack on GPU machines, named after its component. Its pods have the priority class
-`system-node-critical`. */
+/**
+ * A DaemonSet of the stack on GPU machines, named after its component. Its pods have the priority class
+ * `system-node-critical`.
+ */
 export function daemonSet(
   resource: string,
   component: string,
@@ -164,8 +166,8 @@ export const ownedName = (owner: string, beginning: string): string =>
   `${beginning}-${shortHash(owner, 6)}`;
 
 /**
- * Annotation of a Job that the next update replaces unless it succeeded: a failed Job never runs again, so it would
- * fail every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
+ * Annotation of a Job. The next update then replaces the Job if it has not succeeded: a failed Job never runs again, so
+ * it would fail every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
  */
 export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
 

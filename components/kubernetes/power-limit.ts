@@ -12,8 +12,8 @@ const checkSeconds = 1800;
 
 /**
  * Script that sets the limit of every card. It sets the limit again after a reboot or a reload of the driver, which
- * reset it (nvidia-smi manual, --power-limit). If a card does not accept the limit, it fails with the card's range.
- * Each check also logs the card's utilisation, which helps to watch shared cards.
+ * reset it (nvidia-smi manual, --power-limit). If a card does not accept the limit, the script fails with the card's
+ * range. Each check also logs the card's utilisation, which helps to watch shared cards.
  */
 const script = `
 set -u

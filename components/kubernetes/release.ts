@@ -60,11 +60,11 @@ export function gpuRelease(
 const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-device-plugin";
 
 /**
- * Values with which a chart has CRDs. Helm installs the CRDs of a chart's crds folder with a new release, but not with
- * an upgrade (helm, pkg/action/upgrade.go). So Pulumi replaces a release that gets or loses them. In the device
- * plugin's chart, `nfd` and `gfd` both add the CRDs of Node Feature Discovery; its pods and those of GPU feature
- * discovery exit without them. A new release of LeaderWorkerSet, such as 0.9.0, may have CRDs that its controller
- * needs; sets and their pods stay during the replacement.
+ * Inputs of a release that decide which CRDs its chart has. Helm installs the CRDs of a chart's crds folder with a new
+ * release, but not with an upgrade (helm, pkg/action/upgrade.go). So Pulumi replaces a release if one of these inputs
+ * changes. In the device plugin's chart, `nfd` and `gfd` both add the CRDs of Node Feature Discovery. Without these
+ * CRDs the pods of Node Feature Discovery and of GPU feature discovery exit. A new release of LeaderWorkerSet, such as
+ * 0.9.0, may have CRDs that its controller needs; sets and their pods stay during the replacement.
  */
 const kindsComeWith: Record<string, string[]> = {
   "nvidia-device-plugin": ["values.nfd", "values.gfd"],

@@ -91,7 +91,8 @@ export function smokeTest(
         // A pod that starts during a restart of the plugin fails at admission (UnexpectedAdmissionError). A pod that
         // starts before the MIG manager has split the card again fails as well.
         backoffLimit: splitOf(recipe, machine) ? 6 : 3,
-        activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
+        // A minute after the gate's limit, because the gate's message says more about the cause.
+        activeDeadlineSeconds: limit + 60,
         template: {
           metadata: { labels: labels("gpu-smoke-test"), annotations: { "talos-gpu/tests": hash } },
           spec: { ...testPod(recipe, machine, testRequestOfGpu), priorityClassName },

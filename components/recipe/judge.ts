@@ -16,8 +16,8 @@ export interface Judged {
 }
 
 /**
- * Reads a stack, plans it and checks it. If its shape is wrong, the checks run on the other fields, and report no
- * fields that depend on the wrong ones. A finding about machines of a pool names the pool. Never throws.
+ * Reads a stack, plans it and checks it. If some fields have a wrong shape, the checks run on the other fields, and
+ * report nothing that depends on the wrong ones. A finding about machines of a pool names the pool. Never throws.
  *
  * @param looksAhead whether to check the stack also for Talos of the next era; a note then lists the changes that it
  * needs.

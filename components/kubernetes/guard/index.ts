@@ -32,11 +32,11 @@ const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;
 const RELEASE = "kubernetes:helm.sh/v3:Release";
 
 /**
- * Options for every object that a stack creates in its cluster. They mark each object with its owner. Before an object
- * is created, and before each operation of a Helm release, a hook checks the cluster. It deletes objects that a killed
- * update of this stack left, so that the next update succeeds. An object of another owner ends the update, already at
- * preview if the result is certain. Pulumi's resource hooks need no resource, and run only if an update creates
- * something.
+ * Transformation of every object that a stack creates in its cluster. It marks each object with its owner. Before an
+ * object is created, and before each operation of a Helm release, a hook checks the cluster. The hook deletes objects
+ * that a killed update of this stack left, so that this update succeeds. An object of another owner ends the update,
+ * already at preview if the result is certain. Pulumi's resource hooks need no resource, and run only if an update
+ * creates something.
  *
  * @param takeOver Name of an external Helm release that the stack takes over. Default: none.
  * @param kubeconfig Kubeconfig of the cluster; empty if Pulumi finds the cluster by itself: objects are then marked,

@@ -44,7 +44,7 @@ const pendingCreate =
   "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
 
 /**
- * Decides what to do about an existing object with the name of one that Pulumi is about to create.
+ * Decides what to do if Pulumi is about to create an object, and one of that name already exists.
  *
  * Pulumi's Kubernetes provider refuses to create an existing object (pulumi-kubernetes, provider/pkg/await/await.go,
  * Creation), and with `upsertExistingObjects` takes over an object of any owner. If the object has the mark of the same
@@ -52,10 +52,10 @@ const pendingCreate =
  *
  * @param live The existing object of this name.
  * @param owner Owner of the new object; undefined in a first preview, where it is not known yet.
- * @param preview Whether this is a preview. The update itself may then still delete the existing object, unless the
- * object keeps data: no update may replace that, not even with `--replace`. Pulumi creates the new object first and
- * then deletes the old one by its name, which deletes the new one. This also holds for a claim without a volume,
- * because a pod may bind the new one meanwhile.
+ * @param preview Whether this is a preview. A preview accepts an object of the same resource that the update may
+ * delete. It refuses an object that keeps data, even with `--replace`: Pulumi would create the new object first, and
+ * then delete the old one by its name, which deletes the new one. A claim without a volume is refused too, because a
+ * pod may bind the new claim before Pulumi deletes it.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,

@@ -26,10 +26,13 @@ export const pluginDiscovers = ({ values }: DevicePluginSpec): boolean =>
 export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
   anyText(valueAt(values, "nfd", "enabled")) !== "false";
 
-/** The label by which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
+/**
+ * The labels by any of which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go,
+ * gpuNodeLabels).
+ */
 const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
 
-/** Whether the stack sets that label on every machine with a card. */
+/** Whether the stack sets one of these labels on every machine with a card. */
 export const labelledByHand = (machines: Pick<MachineSpec, "labels" | "gpus">[]): boolean =>
   machines
     .filter(({ gpus = [] }) => gpus.length > 0)

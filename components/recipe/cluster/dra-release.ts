@@ -6,7 +6,7 @@ import { type Ground, releaseOfGpuProvider } from "./values";
  * Folder in which the DRA driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13. Its init container follows
  * links to the library, but not to the program. Talos has a program that is not a link only in /usr/local/bin
  * (dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13, dynamic-resource-allocation;
- * dra-driver-nvidia-gpu#605). It uses the device nodes in /dev, because none exist below this root
+ * dra-driver-nvidia-gpu#605). The driver uses the device nodes in /dev, because none exist below this root
  * (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
  */
 export const draDriverRoot = "/usr/local";

@@ -25,7 +25,7 @@ export const needsMarkers = (era: Era, mode: GpuProviderName): boolean =>
 
 /** The marker files under `/run/nvidia/validations`. */
 export function markersOf(spec: ClusterSpec): Marker[] {
-  // The operator reads this only if it runs a driver DaemonSet, which only a user can enable
+  // The operator reads `.driver-ctr-ready` only if it runs a driver DaemonSet, which only a user can enable
   // (isDriverManagedByOperator).
   const operatorDriver = valueAt(spec.gpuOperator?.values, "driver", "enabled") === true;
   return [

@@ -1,8 +1,8 @@
 import { shortHash } from "../short-hash";
 
 /**
- * Characters of a label's 63 that remain before a hash of the stack and Pulumi's own suffix
- * (components/kubernetes/pods.ts, ownedName).
+ * Greatest length of a beginning: a label's 63 characters without those for a hash of the stack and for Pulumi's own
+ * suffix (components/kubernetes/pods.ts, ownedName).
  */
 const longest = 47;
 

@@ -46,7 +46,7 @@ export interface Ground {
 
 /**
  * The release of the GPU provider: the package's values with the user's merged over them. A release that was taken over
- * has only the user's.
+ * has only the user's values.
  */
 export function releaseOfGpuProvider(
   mode: GpuProviderName,
@@ -67,8 +67,8 @@ export function releaseOfGpuProvider(
 }
 
 /**
- * A chart's repository from a stack's field. For OCI users often write the reference of the chart itself; then this is
- * its folder.
+ * A chart's repository from a stack's field. For an OCI registry users often write the reference of the chart itself;
+ * the result is then that reference without the chart's name.
  */
 export function repositoryOf(
   statedRepository: string | undefined,

@@ -131,7 +131,10 @@ const hopBasisOf = (state: MachineState) => ({
   kubernetes: generatedOf(state).kubernetesVersion,
 });
 
-/** The way of a machine to the wanted release; undefined if it needs no release between, or if this is unknown. */
+/**
+ * Releases between a machine's release and the wanted one (`hops`), and the whole way as text. Undefined without
+ * releases between, for unknown releases, and with Omni, which upgrades in one step.
+ */
 function wayTo(
   after: MachineState,
   before: MachineState | undefined,

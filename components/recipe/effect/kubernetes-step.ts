@@ -11,11 +11,11 @@ const KUBELET_LAG = 3;
 /** Nodes that a message names. */
 const NAMED = 5;
 
-/** A step of a cluster from the Kubernetes that runs to the release of a stack. */
+/** Change of a cluster's Kubernetes from the running releases to the stack's release. */
 export interface KubernetesStep {
   /** Release of the stack, e.g. `v1.36.0`. */
   target: string;
-  /** Whether the stack owns control planes. Otherwise the release is that of kubelets alone. */
+  /** Whether the stack owns control planes. If not, the step changes only kubelets. */
   ofControlPlanes: boolean;
   /** Releases that the API servers run, one or more. */
   apiServers: readonly string[];
@@ -38,7 +38,10 @@ const minorOf = (release: string): number | undefined => semver.coerce(release)?
 const minorsOf = (releases: readonly string[]): number[] =>
   releases.flatMap((release) => minorOf(release) ?? []);
 
-/** Findings about a step that Kubernetes does not support; none where a release is unknown. */
+/**
+ * Findings about a step that Kubernetes does not support; empty if the stack's release, or every API server's, is
+ * unknown.
+ */
 export function stepFindings(step: KubernetesStep): FindingText[] {
   const { target, ofControlPlanes, apiServers } = step;
   const [targetMinor, runningMinors] = [minorOf(target), minorsOf(apiServers)];
@@ -92,7 +95,9 @@ function apiServerFindings(
   ];
 }
 
-/** Kubelets that the new API server would not support, also on machines that are not in the stack. */
+/**
+ * Finding about kubelets that are too old for the new API server. Kubelets of machines outside of the stack count too.
+ */
 function lateKubelets(targetMinor: number, { target, kubelets }: KubernetesStep): FindingText[] {
   const tooOldKubelets = kubelets.filter(({ release }) => {
     const minor = minorOf(release);
@@ -108,7 +113,7 @@ function lateKubelets(targetMinor: number, { target, kubelets }: KubernetesStep)
   ];
 }
 
-/** Whether a minor release is one that a step to `wanted` newly runs. */
+/** Whether a minor release is newer than the oldest API server, and not newer than the step's target. */
 const isReached = (minor: number, { target, apiServers }: KubernetesStep): boolean => {
   const [targetMinor, runningMinors] = [minorOf(target), minorsOf(apiServers)];
   return (
@@ -119,7 +124,7 @@ const isReached = (minor: number, { target, apiServers }: KubernetesStep): boole
   );
 };
 
-/** Whether API servers come to a later minor release by the step: only such a release removes an API. */
+/** Whether the step brings an API server to a later minor release. Only such a step removes an API. */
 export const isToLaterMinor = (step: KubernetesStep): boolean =>
   step.ofControlPlanes && isReached(minorOf(step.target) ?? 0, step);
 

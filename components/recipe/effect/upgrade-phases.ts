@@ -23,7 +23,7 @@ const QUESTIONS = 300_000;
 
 /**
  * Least time in milliseconds for Kubernetes' parts to run in their new release. `talosctl upgrade-k8s` waits 5 minutes
- * for each (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus); here they restart together.
+ * for each part (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus); here the parts restart together.
  */
 const KUBERNETES = 600_000;
 

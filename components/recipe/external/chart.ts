@@ -11,8 +11,8 @@ export const isOfOthers = (name: string | undefined): boolean =>
   name !== undefined && /(?:^|[^a-z])(?:amd|rocm|intel)(?:[^a-z]|$)/i.test(name);
 
 /**
- * NVIDIA's chart by a name or an address, also of a mirror or of a user's object. Undefined if a name belongs to
- * another maker.
+ * NVIDIA's chart, by the names and addresses of a chart, of its mirror or of a user's object; the first that shows a
+ * chart counts. Undefined if none does, or if one of them belongs to another maker.
  */
 export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
   if (names.some(isOfOthers)) return undefined;
@@ -30,8 +30,8 @@ export function chartNamed(...names: (string | undefined)[]): ChartName | undefi
 }
 
 /**
- * A release from a text. For a range it is the newest known release, because Helm installs the newest. Undefined for a
- * text with a placeholder.
+ * A release from a text. For a range it is the newest known release, because Helm installs the newest. Undefined for
+ * any other text, e.g. with a placeholder.
  */
 export function releaseIn(version: string | undefined, chart: ChartName): string | undefined {
   if (version === undefined || /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version)) return version;

@@ -72,7 +72,7 @@ export interface OwnValues {
   resourceName: string;
 }
 
-/** Whether a key names a chart's release, and not values. */
+/** Whether a missing object has the chart and its release, and not values. */
 export const isChartSource = ({ kind }: ExternalMissingSpec): boolean =>
   ["OCIRepository", "HelmChart", "chart"].includes(kind);
 

@@ -10,10 +10,10 @@ export interface StatedNamespace {
 }
 
 /**
- * The namespace that an object of Flux' has in the cluster. `targetNamespace` of the Flux Kustomization that applies
- * its file overrides `namespace` of the kustomizations that include the file. The outermost of these overrides the
- * others, and they override the object's own. Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go
- * (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
+ * The namespace that an object of Flux' has in the cluster: `targetNamespace` of the Flux Kustomization that applies
+ * the object's file, else `namespace` of the outermost kustomization that includes the file and sets one, else the
+ * object's own namespace. Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go (TargetNamespace);
+ * kubernetes-sigs/kustomize, namespace transformer.
  */
 export function namespaceOf(doc: Doc, docs: readonly Doc[]): StatedNamespace | undefined {
   const target = targetOf(doc, docs.filter(isOfFlux));
@@ -77,8 +77,9 @@ const stepsOf = (path: string): string[] =>
     .filter((step) => step !== "" && step !== "." && step !== "..");
 
 /**
- * Number of folders between a folder and a folder above it; undefined if it is not below. Either name may begin further
- * up: a file's name may be absolute, or begin in a folder of the repository.
+ * Number of folders between a folder and a second folder above it; undefined if the first is not below the second.
+ * Either path may begin further up than the other: a file's name may be absolute, or begin in a folder of the
+ * repository.
  */
 function depthBelow(folder: string[], parentFolder: string[]): number | undefined {
   const isPrefixAt = (start: number): boolean =>
@@ -93,7 +94,10 @@ function depthBelow(folder: string[], parentFolder: string[]): number | undefine
   return endsInParent ? 0 : undefined;
 }
 
-/** Namespace of the outermost kustomization that includes a document's file; it overrides those between. */
+/**
+ * Namespace of the outermost kustomization that includes a document's file, directly or through other kustomizations,
+ * and sets a namespace.
+ */
 function outermost(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined {
   const visited = new Set<Doc>();
   let namespace: StatedNamespace | undefined;

@@ -41,7 +41,7 @@ export const namedBy = (doc: Doc, candidates: readonly Doc[]): Doc | undefined =
   candidates.find((candidate) => folderOf(candidate) === folderOf(doc)) ??
   (candidates.length === 1 ? candidates[0] : undefined);
 
-/** Values at a path of an object that a document names. A missing object is noted. */
+/** Values at a path of a file that a document names. A missing file is added to `missing`. */
 export function valuesOf(
   file: string,
   referrer: Doc,

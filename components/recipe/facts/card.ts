@@ -86,8 +86,9 @@ export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
 /**
  * Kernel arguments that a machine with these cards needs. From Talos 1.13 on the arm64 kernel uses branch target
  * identification, which makes NVIDIA's modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14,
- * nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same processor, but no report about it is known. The
- * same is true of other arm64 machines with a card in a slot; for these a note names the argument.
+ * nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same processor, so it gets the argument although no
+ * report about it is known. Other arm64 machines with a card in a slot do not get it, because no report about them is
+ * known either; a note names the argument.
  */
 export const kernelArgsFor = (cards: readonly Card[]): string[] =>
   cards.some(isOfArm64) ? ["arm64.nobti"] : [];
@@ -114,9 +115,10 @@ export const migOf = (card: Card): MigGeometry | undefined =>
   card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
- * Range of a card's power limits in watts. An unknown bound, which is in no data sheet and differs by board, is a
- * guess: a quarter or one and a half of the reference design's power. A guess serves the emulation or a note, and never
- * a refusal. Undefined for cards whose power the tables lack, and for cards without a power limit.
+ * Range of a card's power limits in watts. An unknown bound differs by board and is in no data sheet, so it is guessed:
+ * a quarter of the reference design's power for the least limit, and one and a half times that power for the greatest.
+ * A guess serves the emulation or a note, and never a refusal. Undefined for cards whose power the tables lack, and for
+ * cards without a power limit.
  */
 export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;

@@ -9,8 +9,8 @@ import { editDistance } from "../rules/suggest";
 export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu" | "lws";
 
 /**
- * Releases of a chart whose tables check a version's values: the version itself, or its two neighbours, the older one
- * first. Empty if the text is not a version.
+ * Releases of a chart whose tables check a version's values: the version itself, or else the next older and the next
+ * newer release in the tables. Empty if the text is not a version.
  */
 export function judgesOf(name: ChartName, version: string): ChartValues[] {
   const wantedVersion = semver.parse(version);
@@ -33,12 +33,12 @@ export interface ChartValueFinding {
 }
 
 /**
- * Checks values by the releases of `judgesOf`. A value that one of two releases accepts may be right, so only a value
- * that both refuse is a mistake. For a version outside of the tables, a value that its only neighbour lacks may also be
- * right. It is a mistake if it is a misspelling, or of a kind that no release has.
+ * Checks values by the releases of `judgesOf`. If there are two releases, a value is a mistake only if both refuse it.
+ * For a version older or newer than all tables there is only one release. A value that this release lacks may be right,
+ * so its path is `open`, unless the value is a misspelling or one that no release has.
  *
- * @returns the mistakes, the paths that no table can check (`open`), and the release that was used. No mistakes if the
- * text is not a version.
+ * @returns the mistakes, the paths that no table can check (`open`), and the release that was used. Without mistakes
+ * and paths if the text is not a version.
  */
 export function judgeValues(
   name: ChartName,

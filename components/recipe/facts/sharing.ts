@@ -7,8 +7,8 @@ import type { SharingSpec } from "../spec/index";
 /** Sharing of a machine's cards by the device plugin. */
 export interface Sharing extends SharingSpec {
   /**
-   * Whether the sharing is set by a configuration outside of the stack, or by unread settings. The node may then offer
-   * more than the plan counts.
+   * Whether the plan does not count all units: the configuration for sharing is outside of the stack, has a
+   * placeholder, or has settings other than replicas of whole cards. The node may then offer more units.
    */
   unread?: boolean;
   /** Whether the configuration refuses a pod that requests several replicas. */
@@ -128,9 +128,9 @@ function migDevices(
 }
 
 /**
- * Attributes of a profile: media engines for one instance of a card (`+me`) or all of them for one (`+me.all`), no
- * media engines (`-me`), graphics (`+gfx`). Source: NVIDIA MIG user guide, supported profiles (RTX PRO 6000 has them
- * all).
+ * Attributes of a profile. `+me`: one instance of the card, with media engines. `+me.all`: one instance, with all media
+ * engines of the card. `-me`: no media engines. `+gfx`: graphics. Source: NVIDIA MIG user guide, supported profiles
+ * (RTX PRO 6000 has them all).
  */
 const attributes = ["+me", "+me.all", "-me", "+gfx"] as const;
 

@@ -6,9 +6,10 @@ import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /**
- * Way in which a cluster offers its cards. All machines of a cluster must have the same one. It follows from the
- * program that makes the CDI specifications (`eras`). The way in which the runtime brings a card into a container
- * depends on the toolkit's version instead (`usesContainerCli`).
+ * Way in which a cluster offers its cards, by the program that makes their CDI specification (`eras`). `legacy`: no
+ * program does (Talos ≤ 1.12). `cdi`: the extension's service (1.13 and 1.14). `nri`: the operator's toolkit (≥ 1.15).
+ * All machines of a cluster must have the same era. How the runtime brings a card into a container depends on the
+ * toolkit's version instead (`usesContainerCli`).
  */
 export type Era = "legacy" | "cdi" | "nri";
 
@@ -25,6 +26,7 @@ export interface Capabilities {
    * toolkit, or none, if no tool finds the driver's files.
    */
   cdi: "nobody" | "extension" | "operator";
+  /** Folder of the driver's libraries, e.g. `/usr/local/lib`. */
   libraries: string;
   /** Whether a machine's configuration has separate documents for kernel modules, sysctls and the kubelet. */
   documents: boolean;

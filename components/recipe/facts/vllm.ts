@@ -37,8 +37,8 @@ export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpe
 export const masterPort = 29501;
 
 /**
- * Name of the LeaderWorkerSet of a server over several machines. Its Service has the same name, which must differ from
- * that of the server's Service.
+ * Name of the LeaderWorkerSet of a server over several machines. A LeaderWorkerSet has a Service of its own name, so it
+ * cannot have the server's name: the server's Service has that name.
  */
 export const groupName = (server: string): string => `${server}-group`;
 

@@ -73,7 +73,10 @@ export const renamed: Record<string, string> = {
   "siderolabs/xe-guest-utilities": "siderolabs/xen-guest-agent",
 };
 
-/** Cloud platforms use the old names of network interfaces (talos, pkg/machinery/platforms). */
+/**
+ * Whether Talos itself sets a kernel argument. On cloud platforms it sets `net.ifnames=0`, for the old names of network
+ * interfaces (talos, pkg/machinery/platforms).
+ */
 const isOfTalos = (arg: string, platform = "metal"): boolean =>
   imageArgs.keys.includes(arg.split("=")[0]!) ||
   (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
@@ -96,8 +99,8 @@ export function runningExtensions({
 
 /**
  * Kernel arguments of a machine's image: from its schematic, or without one from the command line without Talos' own
- * arguments. Arguments of the configuration are not among them, since a new image does not remove them. Arguments
- * without effect are not among them either, e.g. those in a schematic that GRUB does not use.
+ * arguments. Left out are arguments of the configuration, since a new image does not remove them, and arguments without
+ * effect, e.g. those in a schematic that GRUB does not use.
  */
 export function runningKernelArgs(running: RunningImage): string[] {
   const { schematic, commandLine, configuredArgs, platform, bootArgs } = running;
@@ -170,7 +173,7 @@ function otherDriver(field: string, running: RunningImage, next: NextImage): Nes
   };
 }
 
-/** Branch and flavour of NVIDIA's kernel modules among extensions; undefined if they are not among them. */
+/** Branch and flavour of NVIDIA's kernel modules in a list of extensions; undefined if the list has no such modules. */
 function driverIn(extensions: readonly string[]): Required<DriverSpec> | undefined {
   for (const name of extensions) {
     const { kind, branch, flavour } = nvidiaExtension(branchedName(name)) ?? {};

@@ -75,14 +75,15 @@ export function machineRecipe(
     sysctls,
     ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }),
   };
-  // The kubelet registers a rebuilt node with these taints; only the API changes those of an existing node. For Talos ≥
-  // 1.14 Omni may make the configuration with a KubeletConfig, and then refuses the field; whether it did is unknown
-  // (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the taints through the API do not need the field.
+  // The kubelet registers a rebuilt node with these taints; only the API changes the taints of an existing node. For
+  // Talos ≥ 1.14 Omni may make the configuration with a KubeletConfig, and Talos then refuses the field (talos
+  // v1.14.0-rc.1, types/k8s/kubelet.go). Whether Omni did so is unknown, and the taints through the API do not need the
+  // field.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
     configuration === "owned"
       ? hostnamePatch(name, contractOf({ ...machine, talosVersion }), patches)
-      : undefined; // The user has named the other extensions.
+      : undefined; // Adopted machines and those of Omni keep their names.
   const isGuess = context.release?.assumed || ownInstaller !== undefined;
   return {
     name,
@@ -145,8 +146,8 @@ function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[]
 
 /**
  * The modules that the package's patch declares. The extensions blacklist NVIDIA's modules, so each must be declared
- * (siderolabs/extensions, nvidia.conf). Modules in a user's patch are left out: of two items with a name the parameters
- * of the last win, and the package's patch is the last.
+ * (siderolabs/extensions, nvidia.conf). Modules in a user's patch are left out: of two items with one name Talos uses
+ * the parameters of the last, and the package's patch is the last.
  */
 function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
   const declared = new Set(patches.flatMap((patch) => patch.modules.map(({ name }) => name)));

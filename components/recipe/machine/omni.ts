@@ -45,10 +45,10 @@ type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "exte
  * without a driver.
  *
  * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni,
- * internal/backend/runtime/omni/controllers/ omni/internal/configpatch; cosi-project/runtime,
+ * internal/backend/runtime/omni/controllers/omni/internal/configpatch; cosi-project/runtime,
  * pkg/state/impl/inmem/collection.go, List). So the user's patches (5010 and on) come after those of Omni's own editor
- * (500). The recipe's patch (510) comes last. The recipe's patch always keeps its ID. With a changed ID Omni would
- * have its containerd part twice or not at all between two writes. With two parts Talos does not boot.
+ * (500). The recipe's patch (510) comes last. The recipe's patch always keeps its ID. With a changed ID Omni would have
+ * its containerd part twice or not at all between two writes. With two parts Talos does not boot.
  *
  * The machine's extensions replace the lists of the cluster and of the machine set (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).

@@ -75,8 +75,8 @@ const readConfiguration = remembering((text: string): Sharing => {
     if (!Array.isArray(resources) || resources.length === 0) continue;
     const [resource, ...otherResources] = resources.filter(isMapping);
     const replicas = Number(resource?.["replicas"]);
-    // Other resource names, a selection of cards, or MIG devices: the package does not count the units of such a
-    // configuration.
+    // The package does not count the units of a configuration with other resource names, a selection of cards, or MIG
+    // devices.
     const isPlainGpu =
       resource?.["name"] === "nvidia.com/gpu" &&
       (resource["devices"] ?? "all") === "all" &&

@@ -26,8 +26,8 @@ export interface PatchFinding {
 export interface Schema {
   minor: number;
   /**
-   * Whether it is the schema of the release. If it is only the nearest one, the check accepts keys and kinds that it
-   * lacks.
+   * Whether the schema is that of the release. If it is only the nearest known schema, the check accepts keys and kinds
+   * that the schema lacks.
    */
   isKnown: boolean;
 }
@@ -188,8 +188,8 @@ function structureFindings(
 }
 
 /**
- * A value without the parts that a `$patch` deletes. Of a deleted list item the name stays. It reports mistakes in a
- * `$patch`.
+ * A value without the parts that a `$patch` deletes; but a deleted document, or a deleted item of a list, stays with
+ * its `$patch`. Adds mistakes in a `$patch` to `findings`.
  */
 function withoutDeleted(
   value: unknown,

@@ -19,8 +19,8 @@ export interface SealedVolume {
 }
 
 /**
- * Volumes that a configuration encrypts with a key in the TPM: of VolumeConfig, UserVolumeConfig and others (talos
- * v1.14.1, types/block/encryption.go), and of the older `machine.systemDiskEncryption`.
+ * Volumes that a configuration encrypts with a key in the TPM: in documents such as VolumeConfig and UserVolumeConfig
+ * (talos v1.14.1, types/block/encryption.go), and in the older `machine.systemDiskEncryption`.
  *
  * @param documents content of the configuration's documents.
  */

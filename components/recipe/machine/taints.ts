@@ -71,8 +71,8 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
 const controlPlane = tolerationOf(controlPlaneTaint);
 
 /**
- * Adds the toleration for control planes to a list, if it is missing. Charts have this toleration for pods that belong
- * to no machine, and a list in the values replaces that of the chart.
+ * Adds the toleration for control planes to a list, if it is missing. Charts have this toleration for pods that may run
+ * on any machine, and a list in the values replaces the chart's list.
  */
 export const withControlPlane = (tolerations: PodToleration[]): PodToleration[] =>
   tolerations.some((toleration) => toleration.key === controlPlane.key)

@@ -147,7 +147,7 @@ export class Applier {
     this.additions.push({ ...addition, ...("old" in replaced ? { old: replaced.old } : {}) });
   }
 
-  /** Whether the existing value must stay. It then reports the conflict. */
+  /** Whether the existing value must stay. If so, the method reports the conflict. */
   private mustKeep(
     part: Part,
     path: Step[],

@@ -70,8 +70,8 @@ export function mergeConfiguration(
     return applier;
   };
   const count = parts.length;
-  // Additions that the patches no longer have are removed first. Later they could not be distinguished from new values
-  // at the same place.
+  // Additions that the patches no longer have are removed first. After the merge such an addition could not be
+  // distinguished from a new value at the same place.
   const keptAdditions = new Set(applyTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,
@@ -108,8 +108,8 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
 }
 
 /**
- * Removes additions from a configuration, the last one first. Values that have changed since belong to others and stay.
- * Mappings and lists that a merge created are removed once they are empty.
+ * Removes additions from a configuration, the last one first. A value that has changed since belongs to another owner
+ * and stays. Mappings and lists that a merge created are removed once they are empty.
  */
 function undo({ parts }: Configuration, additions: Addition[]): void {
   for (const addition of [...additions].reverse()) {

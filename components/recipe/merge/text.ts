@@ -9,7 +9,7 @@ interface Line {
 
 /** The owner's lines that correspond to one line of the writer's text. */
 interface Source {
-  /** Owner's lines before them that the writer leaves out. */
+  /** Owner's lines before `lines` that the writer leaves out. */
   extra: Line[];
   lines: Line[];
   /**
@@ -57,7 +57,7 @@ export function withChanges(text: string, before: string, after: string): string
 
 interface Lines {
   lines: Line[];
-  /** Number of blank lines at the end. */
+  /** Blank lines at the end of the text, each with its spaces. */
   blankLinesAtEnd: string[];
 }
 

@@ -5,8 +5,8 @@ import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
 
 /**
- * Path of the item in `machine.files` with containerd's settings. No other item may have any. Talos up to 1.13 writes
- * this file; later releases merge the item without a file (talos v1.14.1,
+ * Path of the item in `machine.files` with containerd's settings. No other item may contain settings of containerd.
+ * Talos up to 1.13 writes this file; later releases merge the item without a file (talos v1.14.1,
  * pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go), as they do with the documents CRICustomizationConfig.
  * Source: talos, pkg/machinery/constants, CRICustomizationConfigPart.
  */
