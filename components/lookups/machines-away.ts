@@ -8,9 +8,10 @@ import type { AskedStack } from "./release-facts";
 const [port, patience] = [50_000, 3_000];
 
 /**
- * Adds the machines with `mayBeAway` that are offline: their node is missing or not ready, and their Talos API accepts
- * no connection. Both are required: this update may repair a node that is not ready, and a machine without a connection
- * may only be unreachable from here. Never fails: if the cluster does not answer, no machine counts as away.
+ * The field `away` of a stack: the machines with `mayBeAway` that are offline, because their node is missing or not
+ * ready, and their Talos API accepts no connection. One condition is not enough: this update may repair a node that is
+ * not ready, and a machine without a connection may only be unreachable from here. Never fails: if the cluster does not
+ * answer, no machine counts as away.
  */
 export async function withAway(
   { away, bootstrap, kubeconfig, ...stack }: AskedStack,

@@ -30,8 +30,8 @@ export interface PlanBasis {
 export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
 /**
- * Whole cards of a machine, as units of a resource. A user's own values may share or split the cards, so the plan
- * counts at least one unit of each.
+ * Units that a machine's node should offer of one resource: one for each card. A user's own values (`isOwn`) may share
+ * or split the cards, so the number is then only the least one.
  */
 const offered = (
   { gpuCount }: MachineRecipe,

@@ -85,10 +85,10 @@ function release({ kubernetes }: Plan, { releases }: Observations): Difference[]
 interface RequiredObject {
   kind: "DaemonSet" | "Deployment";
   description: string;
-  /** Whether the stack itself creates it; otherwise the release does. */
+  /** Whether the stack itself creates the controller. If not, the release does. */
   isOfStack: boolean;
   matches: (name: string) => boolean;
-  /** Smallest number of pods that it must want. */
+  /** Smallest number of pods that the controller must want. */
   minPods: number;
 }
 
@@ -249,7 +249,7 @@ export const isWell = ({ phase, containers = [] }: ObservedPod): boolean =>
   phase === "Succeeded" ||
   (phase === "Running" && containers.every(({ ready }) => ready !== false));
 
-/** Difference of a controller that has too few ready pods, or pods from before its last change. */
+/** Difference of a controller that has too few ready pods, or has not processed its last change. */
 export function unready(
   observations: Observations,
   kind: "DaemonSet" | "Deployment",
@@ -266,7 +266,7 @@ export function unready(
   );
 }
 
-/** A machine's smoke test; its name ends in a hash of what it tests. */
+/** Smoke tests of GPU machines that are missing or have not passed. */
 function smokeTests({ machines, kubernetes }: Plan, observations: Observations): Difference[] {
   const { namespace } = kubernetes;
   if (observations.jobs === undefined) return [];
@@ -297,8 +297,8 @@ function newest(jobs: ObservedJob[]): ObservedJob[] {
 }
 
 /**
- * Whether a Job is the smoke test with this prefix. The rest of its name distinguishes stacks, and has Pulumi's digits
- * (components/kubernetes/pods.ts, namedByPulumi).
+ * Whether a Job is the smoke test with this prefix. The rest of its name is a hash of the component's name, and
+ * Pulumi's digits (components/kubernetes/pods.ts, ownedName).
  */
 const isTestOf = (job: string, prefix: string): boolean =>
   job.startsWith(prefix) && /^-[0-9a-f]{6}-[0-9a-f]{8}$/.test(job.slice(prefix.length));

@@ -84,7 +84,10 @@ function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
   return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: the machine was upgraded or reinstalled by hand, or the stack has not upgraded it yet`;
 }
 
-/** Missing extensions. An image with the planned schematic has all of them, so its names are not compared. */
+/**
+ * Missing extensions. An image with the planned schematic has all of them, so it is not compared. Neither is a user's
+ * own image.
+ */
 function extensions(
   recipe: MachineRecipe,
   { extensions: actualExtensions, schematicId, imageId = schematicId }: ObservedMachine,
@@ -98,8 +101,8 @@ function extensions(
 }
 
 /**
- * Missing cards on the PCI bus. A driver that is loaded without such a card uses another bus, e.g. of an integrated
- * GPU.
+ * Missing cards on the PCI bus. If a driver is loaded and the PCI bus has no card, the card is on another bus, e.g. an
+ * integrated GPU.
  */
 function cards(
   { gpuCount }: MachineRecipe,

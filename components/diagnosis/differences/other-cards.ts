@@ -4,9 +4,10 @@ import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedMachine, ObservedNode } from "../observations";
 
 /**
- * Cards of a machine that the stack does not name. They matter because kernel modules, driver and checks follow from
- * the named cards. The names come from NVIDIA's programs on the node, else from the machine's PCI IDs; several cards
- * may share one ID. A card that the stack only describes has no name to compare.
+ * Difference in words: cards of a machine that the stack does not name. Kernel modules, driver and checks follow from
+ * the named cards. The machine's cards are read from the labels of NVIDIA's programs, else from PCI IDs, which several
+ * cards may share. Undefined without such cards, or if the stack only describes a card, because then there is no name
+ * to compare.
  */
 export function otherCards(
   gpus: readonly GpuSpec[],

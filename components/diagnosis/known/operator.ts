@@ -170,7 +170,10 @@ function validatorProblems(observations: Observations, system: System): string[]
   return system.era === undefined ? [] : validatorKeptAway(observations, system);
 }
 
-/** From Talos 1.13 on no other program writes the files: a label from 1.12 makes the operands wait forever. */
+/**
+ * Signs of a validator that a label from Talos 1.12 keeps off a node. From Talos 1.13 on only the validator writes the
+ * marker files, so the operands on that node wait forever.
+ */
 function validatorKeptAway(observations: Observations, { namespace }: System): string[] {
   const labelled = (observations.nodes ?? [])
     .filter(({ labels }) => labels[validatorLabel] === "false")
@@ -185,8 +188,8 @@ function validatorKeptAway(observations: Observations, { namespace }: System): s
 }
 
 /**
- * Signs of a validator that never ends although the marker files are kept; without the files, their absence is the
- * finding.
+ * Signs of a validator that never ends, while a DaemonSet keeps the marker files. Without that DaemonSet the missing
+ * files are the finding (`validationMarkers`).
  */
 function validatorRuns(observations: Observations, system: System): string[] {
   if (!markerKeeper(observations)) return [];

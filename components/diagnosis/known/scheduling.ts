@@ -136,8 +136,8 @@ function pluginWantsNoPods(observations: Observations, system: System): string[]
 
 /**
  * Signs of untolerated taints that the stack itself sets; this fix is not about other taints. Older schedulers name the
- * taint in their message. The scheduler of Kubernetes 1.36 does not (plugins/tainttoleration), so the stack's taint
- * must then be the node's only one.
+ * taint in their message. The scheduler of Kubernetes 1.36 does not (plugins/tainttoleration). Its message counts only
+ * if all taints of some machine are the stack's.
  */
 function taintNotTolerated(observations: Observations, { plan }: System): Evidence[] {
   if (plan === undefined) return [];

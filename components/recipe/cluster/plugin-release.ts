@@ -46,8 +46,8 @@ function statesMigStrategy(plugin: DevicePluginSpec): boolean {
 }
 
 /**
- * First plugin in the package's tables. From it on `cdi-cri` is the package's default; the strategy itself exists since
- * 0.15.0.
+ * First release of the plugin in the package's tables. From this release on `cdi-cri` is the package's default. The
+ * plugin has the strategy since 0.15.0.
  */
 export const firstByCdi = "0.17.4";
 

@@ -44,8 +44,8 @@ const isPatch = ({ root }: Doc): boolean =>
   textAt(root, "spec", "chart", "spec", "chart") === undefined;
 
 /**
- * The release that a patch changes: one in the kustomization of the patch. If no kustomization has the patch, the only
- * release.
+ * The release that a patch changes. The kustomizations with the patch must include the release's file. If no
+ * kustomization has the patch, any release may be meant. `namedBy` chooses among several.
  */
 function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   const kustomizations = docs.filter(isKustomization);

@@ -22,7 +22,7 @@ export interface BootImage {
  * Finding about a boot partition that cannot hold a machine's images. An upgrade keeps the image that runs, deletes
  * older ones, and writes the new one next to it (talos v1.14.1, bootloader/sdboot/sdboot.go, Upgrade; with GRUB as A
  * and B, bootloader/grub/install.go). NVIDIA's extensions make images large, so the older partitions are too small for
- * some (siderolabs/talos#12551).
+ * some images (siderolabs/talos#12551).
  *
  * @param machine node name.
  * @param images the running image, then each image that the update installs, in order.

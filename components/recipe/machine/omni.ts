@@ -41,8 +41,8 @@ type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "exte
 
 /**
  * The resources of one machine: its extensions, and its patches. The extensions come first: Omni applies each resource
- * at once, and upgrades before it configures. In another order it would boot the machine once more, for a configuration
- * without a driver.
+ * at once, and upgrades before it configures. In another order Omni would boot the machine once more, into a
+ * configuration for which the image has no driver.
  *
  * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/internal/configpatch; cosi-project/runtime,
@@ -99,8 +99,8 @@ export interface PatchedMachine {
 }
 
 /**
- * Patches of others that reach the machine and also write the containerd part. Omni merges patches of every scope, so
- * `machine.files` would have the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
+ * Patches in Omni that are not the stack's, and that write the containerd part of the machine too. Omni merges patches
+ * of every scope, so `machine.files` would have the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
  *
  * @param ownIds IDs of the stack's own patches.
  */
@@ -116,8 +116,8 @@ export const rivalPatches = (
     .map(({ id, scope }) => ({ id, scope }));
 
 /**
- * Patches of others that reach the machine and have a document which overrides the stack's containerd part (Talos ≥
- * 1.14).
+ * Patches in Omni that are not the stack's, and that have a document for the machine which overrides the stack's
+ * containerd part (Talos ≥ 1.14).
  *
  * @param part the stack's part.
  */
@@ -143,7 +143,7 @@ const patchesReaching = (
     return scope !== undefined && !ownIds.includes(id) ? [{ id, data, scope }] : [];
   });
 
-/** Scope in which a patch reaches the machine, in words; undefined if it does not reach it. */
+/** Scope in which a patch reaches the machine, in words; undefined if the patch does not reach the machine. */
 function scopeFor(labels: Record<string, string>, machine: PatchedMachine): string | undefined {
   if (labels[omniLabel.disabled] !== undefined) return undefined;
   const machineId = labels[omniLabel.machine];

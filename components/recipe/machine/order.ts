@@ -60,9 +60,9 @@ export function upgradeWindows(
 }
 
 /**
- * Machines in two stages. The update installs the GPU provider after the first stage, and starts the second stage once
- * the smoke tests of the `upgrade.first` machines have passed. Without `upgrade.first` all machines are in the first
- * stage.
+ * Machines in two stages. With `upgrade.first` the first stage has these workers and the control planes. The update
+ * installs the GPU provider after the first stage, and starts the second stage once the smoke tests of these workers
+ * have passed. Without `upgrade.first` all machines are in the first stage.
  *
  * @param ordered in upgrade order.
  */

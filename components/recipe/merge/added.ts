@@ -29,7 +29,7 @@ export interface Addition extends Place {
    * long texts (`shortenedAdded`).
    */
   value: unknown;
-  /** The previous value; absent if it was missing. */
+  /** The previous value; absent if the place had none. */
   old?: unknown;
 }
 

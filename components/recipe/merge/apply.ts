@@ -147,7 +147,9 @@ export class Applier {
     this.additions.push({ ...addition, ...("old" in replaced ? { old: replaced.old } : {}) });
   }
 
-  /** Whether the existing value must stay. If so, the method reports the conflict. */
+  /**
+   * Whether the existing value must stay. If so, the method reports a conflict, unless the value is the wanted file.
+   */
   private mustKeep(
     part: Part,
     path: Step[],

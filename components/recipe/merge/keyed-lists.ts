@@ -7,8 +7,8 @@ const replaced: Record<string, string[] | undefined> = lists.replaced;
 const replacedSince: Record<string, Record<string, string> | undefined> = lists.replacedSince;
 
 /**
- * Whether a later value of a field replaces the whole earlier value. This is so for an argument, which is a text or a
- * list (talos v1.13.9, v1alpha1_types.go, Args.Merge), and only a text before 1.13.
+ * Whether a later value of a field replaces the whole earlier value, e.g. an argument of a component, which is a text
+ * or a list (talos v1.13.9, v1alpha1_types.go, Args.Merge). Before 1.13 an argument is always a text.
  *
  * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
  * @param release Talos release whose rules apply. Default: the newest.
