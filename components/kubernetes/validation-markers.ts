@@ -36,8 +36,8 @@ const ready =
 
 /**
  * Keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands wait. On Talos ≤ 1.12 its
- * validator looks for NVIDIA's libraries where Talos has none, and would never write them (gpu-operator#1687); a node
- * label switches the validator off.
+ * validator looks for NVIDIA's libraries where Talos has none, and would never write the files (gpu-operator#1687). A
+ * node label switches the validator off.
  *
  * @returns undefined if the release's own validator writes the files.
  */

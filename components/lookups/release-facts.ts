@@ -24,9 +24,10 @@ export type Facts = Pick<StackSpec, "releaseFacts" | "otherReleaseFacts">;
 const mostReleases = 16;
 
 /**
- * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases: in parallel for all releases
- * that the tables lack and for which the stack itself has no facts. Never fails: if the Factory does not answer, the
- * facts contain the reason (`silent`), and the recipe assumes values.
+ * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases, all at the same time. Asked
+ * are releases of a known minor that the tables lack or only infer, and for which the stack has no facts; at most
+ * `mostReleases`. Never fails: if the Factory does not answer, the facts contain the reason (`silent`), and the recipe
+ * assumes values.
  */
 export async function askFactory(
   stack: AskedStack,

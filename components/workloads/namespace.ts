@@ -48,9 +48,9 @@ const withoutGpu =
   /^kubernetes:(core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)|networking.k8s.io\/v1:NetworkPolicy)$/;
 
 /**
- * Makes resources without a GPU wait only for the resources that the GPU provider's namespace waits for: the first
- * machines are then complete, and the preflight has accepted the update. A resource in a namespace that another
- * workload creates also waits for that namespace.
+ * Makes resources without a GPU wait only for the resources that the GPU provider's namespace waits for. Once these are
+ * ready, the first machines are complete, and the preflight has accepted the update. A resource in a namespace that
+ * another workload creates also waits for that namespace.
  *
  * Pulumi deletes by levels of dependencies, and starts a level when the previous one is gone (pulumi,
  * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits only once for all namespaces; Kubernetes

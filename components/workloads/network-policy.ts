@@ -12,9 +12,10 @@ export interface AllowedClients {
 }
 
 /**
- * A NetworkPolicy that lets a server answer only pods of its own namespace and of the named ones; none if every pod may
- * reach it. The pods of a server over several machines may reach each other at every port, because NCCL uses any. The
- * kubelet's probes always pass (kubernetes.io, Network Policies, "Allow traffic from the node").
+ * A NetworkPolicy that lets a server answer only pods of its own namespace and of the namespaces in `allowFrom`.
+ * Without `allowFrom` there is no policy, and every pod may reach the server. The pods of a server over several
+ * machines may reach each other at every port, because NCCL uses any. The kubelet's probes always pass (kubernetes.io,
+ * Network Policies, "Allow traffic from the node").
  *
  * @returns resources that the server's pods wait for, so that no pod ever runs without the policy.
  */

@@ -19,9 +19,10 @@ interface ContainedKind extends DiscoveredKind {
 }
 
 /**
- * Whether Kubernetes itself puts the object into every namespace, so that it does not show that the namespace is in
- * use: the root certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the default ServiceAccount
- * (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which it deletes after an hour.
+ * Whether Kubernetes itself puts the object into every namespace. Such an object does not show that the namespace is in
+ * use. These objects are the root certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the
+ * default ServiceAccount (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which Kubernetes
+ * deletes after an hour.
  */
 function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined): boolean {
   if (kind === "Event") return root === "/api/v1" || root.startsWith("/apis/events.k8s.io/");

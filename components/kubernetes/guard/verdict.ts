@@ -165,8 +165,8 @@ export interface ReleaseStep {
 
 /**
  * Decides what to do about Helm's records of a release that Pulumi is about to install or upgrade. Helm refuses to
- * install under a name that has a record, and to upgrade while the last record shows a running operation (helm,
- * pkg/action/install.go, availableName, and upgrade.go, errPending); a killed operation leaves such a record forever.
+ * install under a name that has a record (helm, pkg/action/install.go, availableName). It refuses to upgrade while the
+ * last record shows a running operation (upgrade.go, errPending). A killed operation leaves such a record forever.
  * Without that record, Helm continues from the revision before, and an installation takes over the objects with the
  * release's name (pkg/action/validate.go).
  */

@@ -6,9 +6,10 @@ import { anyText, valueAt } from "../mapping";
 
 /**
  * Chart values that let Node Feature Discovery run on machines with taints. Its worker runs on each machine. Its master
- * writes the labels, and removes them with the release. Master and collector run on any machine; their charts tolerate
- * at most a control plane's taint (node-feature-discovery v0.15 to v0.19, deployment/helm, values.yaml): if every node
- * has a taint, they would stay pending, and Helm would wait for the hook that removes the labels.
+ * writes the labels, and removes them with the release. Master and collector run on any machine, and their charts
+ * tolerate at most a control plane's taint (node-feature-discovery v0.15 to v0.19, deployment/helm, values.yaml). If
+ * every node has a taint, master and collector would stay pending, and Helm would wait for the hook that removes the
+ * labels.
  */
 export function discoveryTolerations(machines: PodToleration[]): ChartInput {
   const tolerations = withControlPlane(machines);

@@ -51,8 +51,8 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
   Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
 
 /**
- * Effects of an update from one plan to a second plan, for every machine in one of them: by node name, in the order of
- * the update.
+ * Effects of an update from one plan to a second plan, by node name, in the order of the update. A machine that is in
+ * only one of the plans has an effect too.
  *
  * @param before undefined if the previous state is unknown.
  */

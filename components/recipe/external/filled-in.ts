@@ -1,9 +1,9 @@
 import { isMapping } from "../mapping";
 
 /**
- * Form of placeholders that a tool fills in before Kubernetes or Talos gets the text, so that this package does not
- * know the result: Flux' variables (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and minijinja,
- * and secrets of SOPS, 1Password and Vault.
+ * Form of placeholders that a tool fills in before Kubernetes or Talos gets the text. This package does not know the
+ * result. The placeholders are Flux' variables (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and
+ * minijinja, and secrets of SOPS, 1Password and Vault.
  */
 const places = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;
 

@@ -10,10 +10,10 @@ export interface StatedNamespace {
 }
 
 /**
- * The namespace that an object of Flux' has in the cluster: `targetNamespace` of the Flux Kustomization that applies
- * the object's file, else `namespace` of the outermost kustomization that includes the file and sets one, else the
- * object's own namespace. Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go (TargetNamespace);
- * kubernetes-sigs/kustomize, namespace transformer.
+ * The namespace that an object of Flux' has in the cluster. First counts `targetNamespace` of the Flux Kustomization
+ * that applies the object's file. Then counts `namespace` of the outermost kustomization that includes the file and
+ * sets a namespace, and last the object's own namespace. Source: fluxcd/kustomize-controller,
+ * api/v1/kustomization_types.go (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
  */
 export function namespaceOf(doc: Doc, docs: readonly Doc[]): StatedNamespace | undefined {
   const target = targetOf(doc, docs.filter(isOfFlux));

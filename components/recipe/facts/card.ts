@@ -115,10 +115,10 @@ export const migOf = (card: Card): MigGeometry | undefined =>
   card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
- * Range of a card's power limits in watts. An unknown bound differs by board and is in no data sheet, so it is guessed:
- * a quarter of the reference design's power for the least limit, and one and a half times that power for the greatest.
- * A guess serves the emulation or a note, and never a refusal. Undefined for cards whose power the tables lack, and for
- * cards without a power limit.
+ * Range of a card's power limits in watts. An unknown bound differs by board and is in no data sheet, so it is guessed.
+ * The least limit is then a quarter of the reference design's power, and the greatest is one and a half times that
+ * power. A guess serves the emulation or a note, and never a refusal. Undefined for cards whose power the tables lack,
+ * and for cards without a power limit.
  */
 export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;

@@ -15,11 +15,11 @@ export function readContract(text: string): string | undefined {
 }
 
 /**
- * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. It should
- * stay that of the cluster's creation, even after upgrades of Talos (siderolabs/terraform-provider-talos#401;
- * siderolabs/talos#13885). The field `versionContract` sets it. Without this field it is the older of the running and
- * the wanted release, because the machine gets its configuration before its upgrade; a preview then refuses a change of
- * the contract.
+ * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. The contract
+ * should stay that of the cluster's creation, even after upgrades of Talos (siderolabs/terraform-provider-talos#401;
+ * siderolabs/talos#13885). The field `versionContract` sets it. Without this field the contract is the older of the
+ * running and the wanted release, because the machine gets its configuration before its upgrade. A preview then refuses
+ * a change of the contract.
  */
 export function contractOf({
   versionContract,

@@ -33,8 +33,8 @@ export const smokeTestImage = (cuda: string): string => newestImage(tables.sampl
 export const cudaFloor = (cuda: string): string | undefined => floors[majorOf(cuda)];
 
 /**
- * CUDA of an image, and the driver that it needs, if the machine's driver is older; undefined if the driver is new
- * enough, or if one of them is unknown.
+ * CUDA of an image, and the oldest driver for it (`floor`), if the machine's driver is older. Undefined if the
+ * machine's driver is new enough, or if one of the three is unknown.
  */
 export function newerCuda(
   image: string,

@@ -4,8 +4,8 @@ import type { GpuProviderName } from "../types";
 
 /**
  * Labels by which the DaemonSets of this package find the stack's own machines. The operator's label
- * `nvidia.com/gpu.present` is on every machine with a card, also one that is in no stack and has no driver: an update
- * of a DaemonSet would wait forever for a pod on such a machine.
+ * `nvidia.com/gpu.present` is on every machine with a card, also on a machine that is in no stack and has no driver. On
+ * such a machine an update of a DaemonSet would wait forever for a pod.
  */
 export const daemonLabel = {
   validationMarkers: "talos-gpu/validation-markers",

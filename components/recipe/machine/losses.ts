@@ -153,7 +153,8 @@ export function losses(
 
 /**
  * Finding for a change of the driver that the stack did not request. Without branch and flavour in the stack, the card
- * decides; but the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one branch.
+ * decides; but the machine's owner may have chosen another branch or flavour, e.g. for a program that needs the CUDA of
+ * one branch.
  */
 function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
   const runningDriver = driverIn(runningExtensions(running));

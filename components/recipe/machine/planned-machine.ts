@@ -26,8 +26,8 @@ export interface PlannedMachine
   /** Whether the machine starts in maintenance mode, so that its first configuration installs Talos. */
   installs: boolean;
   /**
-   * Fields of the driver that the stack does not set, so that the card decides; undefined if it sets them, or if the
-   * stack chooses no driver for the machine.
+   * Fields of an adopted machine's driver that the stack does not set, so that they follow from the card
+   * (`unnamedDriver`). Absent if there are none.
    */
   unnamedDriver?: DriverField[];
   /**

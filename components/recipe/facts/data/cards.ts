@@ -28,7 +28,8 @@ export interface Card {
   /** Memory of one GPU in MiB; undefined if the tables lack it, or have several sizes. */
   memoryMiB?: number;
   /**
-   * Sizes of memory in MiB with which cards of this name exist, the usual one first, if the stack does not choose one.
+   * Sizes of memory in MiB with which cards of this name exist, the usual size first. Absent if there is only one, or
+   * if the stack chooses one.
    */
   memoriesMiB?: number[];
   /** Size of memory in MiB that NVIDIA never sold, but that rebuilt cards have. */
