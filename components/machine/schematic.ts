@@ -83,7 +83,11 @@ function retryHook(name: string): pulumi.ErrorHook {
   return new pulumi.ErrorHook(`${name}-again`, decide);
 }
 
-/** @throws Error if the Factory's ID differs from the one in the installer image's name. */
+/**
+ * Returns the Factory's ID of a schematic.
+ *
+ * @throws Error if this ID differs from the one in the installer image's name.
+ */
 function sameId(id: string, expected: string): string {
   if (id === expected) return id;
   throw new Error(

@@ -15,7 +15,10 @@ export function takeVariable(name: string): string | undefined {
   return value;
 }
 
-/** Answer of this resource's last run, which Pulumi's command provider passes in this variable. */
+/**
+ * Answer of this resource's last run, from the variable in which Pulumi's command provider passes it. Undefined on the
+ * first run.
+ */
 export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
   const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
   return text === undefined || text === "" ? undefined : parseTask(type, JSON.parse(text));

@@ -8,7 +8,7 @@ export interface Ancestor {
   /** Name of its program; Linux keeps 15 characters of it. */
   name: string;
   parent: number;
-  /** Start time, which tells it from a later process with the same process ID. */
+  /** Start time, which distinguishes it from a later process with the same process ID. */
   started: string;
 }
 

@@ -47,7 +47,7 @@ export interface ObjectKey {
   namespace?: string;
 }
 
-/** `Kind namespace/name`. */
+/** Title of an object for messages: `Kind namespace/name`. */
 export const titleOf = ({ kind, namespace, name }: ObjectKey): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 

@@ -191,8 +191,8 @@ export class OmniServer implements Omni {
 }
 
 /**
- * COSI's message for a missing resource: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime,
- * pkg/state/errors.go).
+ * The kind of a failed call. COSI's message for a missing resource is `resource T(n/id@undefined) doesn't exist`
+ * (cosi-project/runtime, pkg/state/errors.go).
  */
 const problemOf = (error: CallError): CallErrorKind =>
   /doesn't exist/.test(error.message) ? "missing" : error.problem;

@@ -6,7 +6,7 @@ import { redact } from "../../recipe/rules/redact";
  */
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 
-/** Lines of a console without their prefix and without keys. */
+/** Lines of a console, without their prefix, and with hidden secrets. */
 export const consoleLines = (log: string): string[] =>
   log
     .split("\n")

@@ -33,7 +33,7 @@ const onDisk = "/system/state/config.yaml";
 
 /** Stage of a machine's boot, in Talos' terms. */
 export interface MachineStatus {
-  /** E.g. `running`, `booting`. */
+  /** Stage, e.g. `running`, `booting`. */
   stage: string;
   ready: boolean;
   /** Conditions that a machine still lacks to be ready. */
@@ -55,7 +55,7 @@ export interface Machine {
   version(): Promise<string>;
   /** Stage of the boot. */
   status(): Promise<MachineStatus>;
-  /** Changes with every boot. */
+  /** ID of the current boot, which changes with every boot. */
   bootId(): Promise<string>;
   /** ID of the schematic that runs, with its extensions sorted; undefined if no Image Factory made the image. */
   schematic(): Promise<string | undefined>;
@@ -123,7 +123,7 @@ export interface StaticContainer {
 
 /** A service of Talos. */
 export interface ServiceState {
-  /** E.g. `Running`, `Waiting`. */
+  /** State of the service, e.g. `Running`, `Waiting`. */
   state: string;
   /** Whether Talos' health check of it has failed. */
   failing: boolean;
@@ -157,7 +157,7 @@ export class TalosMachine implements Machine {
     const [status] = parseResources(await this.ask("get", "machinestatus", "-o", "json"));
     const unmet: { name: string; reason: string }[] = status?.spec?.status?.unmetConditions ?? [];
     return {
-      /** E.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
+      /** Stage, e.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
       stage: String(status?.spec?.stage ?? "unknown"),
       /** Whether everything that this stage needs is up. */
       ready: status?.spec?.status?.ready === true,
@@ -166,7 +166,7 @@ export class TalosMachine implements Machine {
     };
   }
 
-  /** Changes with every boot. */
+  /** ID of the current boot, which changes with every boot. */
   async bootId(): Promise<string> {
     return (await this.ask("read", "/proc/sys/kernel/random/boot_id")).trim();
   }

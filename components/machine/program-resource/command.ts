@@ -52,7 +52,7 @@ export function programCommandHere(verb: string): string {
   return text;
 }
 
-/** Double quotes outside and single quotes inside, which both sh and cmd accept. */
+/** Command that runs a verb of a module in Node, for sh and cmd: both accept double quotes around single quotes. */
 const nodeCommand = (module: string, verb: string): string =>
   `node -e "require(${module})" -- ${verb}`;
 

@@ -275,8 +275,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Requests since the API server's start for APIs that a later release does not serve. Undefined if the credentials
-   * may not read its metrics.
+   * APIs that a later release does not serve, and that clients have requested since the API server's start. Undefined
+   * if the credentials may not read the API server's metrics.
    */
   async requestedApis(): Promise<RequestedApi[] | undefined> {
     try {
@@ -369,8 +369,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Creates a deleted Job again, from its old specification; false while the old Job still exists. A Job that an
-   * earlier attempt created, whose answer was lost, counts as created.
+   * Creates a deleted Job again, from its old specification; false while the old Job still exists. If an earlier
+   * attempt created the Job and its answer was lost, the Job counts as created.
    */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
     const { name = "", namespace = "", uid, labels = {}, annotations = {} } = metadata ?? {};

@@ -83,7 +83,7 @@ export interface PodState {
   terminating: boolean;
   /** Whether it has an emptyDir, whose content is lost with the pod. */
   localStorage: boolean;
-  /** Number of cards or parts of cards (`nvidia.com/…`) and of claims that it holds. */
+  /** Number of cards, parts of cards (`nvidia.com/…`) and ResourceClaims that it holds. */
   gpus: number;
   /** Its termination grace period in seconds. */
   grace: number | undefined;

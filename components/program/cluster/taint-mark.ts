@@ -9,7 +9,8 @@ export interface NodeTaints {
 
 /**
  * Annotation of a node with the taints that this program has set, in kubectl's notation, separated by commas. The
- * program writes both in one request: if a run's answer is lost, only the annotation names its taints.
+ * program writes taints and annotation in one request: if a run's answer is lost, only the annotation names the run's
+ * taints.
  */
 export const TAINTED_BY = "talos-gpu/taints";
 

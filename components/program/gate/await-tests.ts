@@ -158,7 +158,8 @@ export async function awaitTests(
       isDeviceClass(resource) ? cluster.claimed(machine, resource) : {},
     ]);
     const { pods: pluginName } = offersOf(resource);
-    // The namespace of an external release is unknown here, so its image tells it from other makers' plugins.
+    // The namespace of an external release is unknown here. There the image distinguishes NVIDIA's plugin from those of
+    // other makers.
     const plugin = pods.filter(
       ({ metadata, spec }) =>
         pluginName.test(metadata?.name ?? "") &&

@@ -98,6 +98,9 @@ function templated(
 }
 
 /**
+ * Refuses other patches in Omni that reach this machine and write the file of the stack's containerd part, or override
+ * a value of that part.
+ *
  * @param machineSet undefined while the machine is in no cluster: it may then join any set, so the patches of every set
  * count.
  */

@@ -127,7 +127,10 @@ async function observe(
   return { image, missing };
 }
 
-/** Talos accepts this document without a reboot, so Omni does not reboot the machine for it. */
+/**
+ * Remedy for workload isolation that waits for the next boot. Talos accepts its document without a reboot, so Omni does
+ * not reboot the machine.
+ */
 const sandboxRemedy =
   ": workload isolation (SecurityProfileConfig) takes effect at the next boot, so reboot the machine";
 

@@ -26,7 +26,8 @@ const ANSWER = 15_000;
 /**
  * Checks what the machines would lose with their next image. Also checks whether each machine can read its next
  * configuration, and whether it is the node of its name. Machines that are unchanged in the stack, at the same address,
- * are not asked. Parts that the stack itself added may go: the user has removed them on purpose.
+ * are not asked. A part that the stack itself added may be lost: the user has removed that part from the stack on
+ * purpose.
  *
  * @param context.nodes nodes of the cluster; empty if they are unknown.
  */
@@ -139,7 +140,7 @@ export async function askMachines(
   ];
 }
 
-/** Checks that the release that a machine runs can read the configuration that it gets before its upgrade. */
+/** Checks that a machine's current release can read the configuration that the machine gets before its upgrade. */
 function checkContract({ machine, contract }: AskedMachine, release: string): FieldFinding[] {
   const finding = contract === undefined ? undefined : contractFinding(release, contract);
   return finding === undefined

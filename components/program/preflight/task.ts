@@ -28,7 +28,7 @@ const askedMachine = upgradeTask
     gpu: z.boolean(),
     /** False if its next image lacks NVIDIA's runtime for containerd. */
     handler: z.literal(false).optional(),
-    /** Hash of everything that may reboot it. If it changes, the preflight checks the machine again. */
+    /** Hash of all settings whose change may reboot it. If the hash changes, the preflight checks the machine again. */
     wanted: z.string(),
   });
 /** A machine that the preflight asks about, as the program reads it. */
@@ -77,11 +77,11 @@ export const preflightTask = z.strictObject({
   volumes: z.array(
     z.strictObject({
       field: z.string(),
-      /** Pulumi resource that creates it, as in the owner annotation. */
+      /** Pulumi resource that creates the volume's claim, as in the owner annotation. */
       owner: z.string(),
       name: z.string(),
       namespace: z.string(),
-      /** Absent if the stack leaves it to the cluster. */
+      /** StorageClass of the claim; absent if the stack leaves it to the cluster. */
       storageClass: z.string().optional(),
     }),
   ),

@@ -132,7 +132,7 @@ async function bodyOf({ body }: Response): Promise<string | undefined> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Whether Go programs such as Helm would use a proxy for this URL, which `fetch` ignores. */
+/** Whether Go programs such as Helm would use a proxy for this URL; `fetch` uses none. */
 export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): boolean {
   const { protocol, hostname } = new URL(url);
   const variable = (name: string): string | undefined =>

@@ -6,7 +6,7 @@ import type { Machine } from "../../clients/talos/talos-machine";
 
 /** Inputs of a guard of a machine's boots. */
 export interface BootGuardOptions {
-  /** Machine in the stack. */
+  /** Name of the machine in the stack. */
   name: string;
   /** Remedy that lets the machine boot. */
   remedy: string;

@@ -43,7 +43,7 @@ export function holding(
   };
 }
 
-/** For a pod whose eviction was never requested, because Kubernetes did not answer in time. */
+/** Why a pod still runs whose eviction was never requested, because Kubernetes did not answer in time. */
 export const unanswered = (last: string): { reason: string; decides: string } => ({
   reason: `the update could not request its eviction (last: ${last})`,
   decides: "check that the Kubernetes API answers",

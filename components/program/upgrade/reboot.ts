@@ -77,9 +77,9 @@ const onlyByConsole =
   "If an image's kernel does not start, Talos cannot roll back by itself: choose the other entry of the boot menu on the machine's console";
 
 /**
- * The API that installs an image. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then
- * starts the kernel without them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does
- * (`olderUpgradeCall` in facts/data/since.json names the last minor that has it).
+ * The API by which this machine installs the image. LifecycleService does not pass `machine.install.extraKernelArgs`
+ * on, and GRUB then starts the kernel without them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos). The
+ * older call passes them on. `olderUpgradeCall` in facts/data/since.json names the last minor that has the older call.
  */
 async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
   const api = capabilitiesOf(before.talosVersion).upgradeApi;

@@ -120,5 +120,5 @@ export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   );
 }
 
-/** `up to 5m`. */
+/** A limit in words, e.g. `up to 5m`. */
 export const upTo = (limit: number): string => `up to ${formatDuration(limit)}`;
