@@ -24,7 +24,9 @@ export function selectedStack(environment: NodeJS.ProcessEnv): SelectedStack | u
     : { name: withoutOwner(selected), reason: "Pulumi has it selected" };
 }
 
-/** `dev` of `organization/project/dev`, after which a stack file is named. */
+/**
+ * The last part of a stack's name, e.g. `dev` of `organization/project/dev`. The stack's file is named after this part.
+ */
 export const withoutOwner = (stack: string): string => stack.slice(stack.lastIndexOf("/") + 1);
 
 /**

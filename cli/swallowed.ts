@@ -4,9 +4,9 @@
 const ofNpm = new Set(["force", "json", "help", "color", "no-color"]);
 
 /**
- * Message for an option that npm took for its own: from `npm run plan --stack mine` the program gets only `mine`. npm
- * sets each option before the two dashes as a variable, and the script's name (npm, docs "scripts", Environment).
- * Undefined if npm took none.
+ * Message for an option that npm took for its own; undefined if npm took none. From `npm run plan --stack mine` the
+ * program gets only `mine`. npm sets a variable for each option before the two dashes, and one with the script's name
+ * (npm, docs "scripts", Environment).
  *
  * @param options names of the program's options.
  */

@@ -121,7 +121,7 @@ function contentsOf(file: string): Contents {
 
 const fieldOf = (key: string): string => key.replace(/^talos-gpu:/, "");
 
-/** `config:` without a value counts as missing. */
+/** Whether a node has a value: `config:` without a value counts as missing. */
 const isValue = (node: unknown): boolean =>
   node !== undefined && !(isScalar(node) && node.value === null);
 

@@ -53,9 +53,12 @@ function linesOf(
   ];
 }
 
-/** `machines.<name>.…` in backticks: in prose, a browser takes `<name>` for an element and shows nothing. */
+/**
+ * Puts the path of a field such as `machines.<name>.…` into backticks: in prose, a browser takes `<name>` for an
+ * element and shows nothing.
+ */
 const fieldsAsCode = (text: string): string => text.replaceAll(/\b[\w.]+\.<\w+>[\w.]*\w/g, "`$&`");
 
-/** A sentence begins with a capital, unless it begins with a name such as `vLLM` or `ext-nvidia-cdi-gen`. */
+/** A sentence with a capital at its beginning, unless it begins with a name such as `vLLM` or `ext-nvidia-cdi-gen`. */
 const capital = (text: string): string =>
   /^[a-z']+(?![\w-])/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;

@@ -117,7 +117,10 @@ export function subjectOfMachines(
   };
 }
 
-/** A text; a list of operations also has its effect as a part of a configuration. */
+/**
+ * The piece of a text. If the text is a list of operations, the piece also has their effect as a part of a
+ * configuration.
+ */
 export function pieceOf(file: string, line: number, text: string): Piece {
   return { file, line, text, ...defined({ part: partOfOperations(text)?.text }) };
 }

@@ -34,7 +34,7 @@ export function gpuPartsOf(value: unknown, path: Path = []): GpuPart[] {
 }
 
 /**
- * Containers in a value: lists, or mappings by name, as bjw-s' common library has them
+ * Containers in a value: in lists, or in mappings by name, as bjw-s' common library has them
  * (charts/library/common/values.yaml).
  */
 function containersIn(value: unknown, path: Path): GpuPart[] {

@@ -230,7 +230,10 @@ function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpe
   return { ...spec, machines: Object.fromEntries(machines) };
 }
 
-/** Fields of a machine's configuration that exclude all others (talos, pkg/machinery/config/types/v1alpha1, Config). */
+/**
+ * Top-level fields of a machine's configuration, which has no others (talos, pkg/machinery/config/types/v1alpha1,
+ * Config).
+ */
 const rootKeys = ["version", "debug", "persist", "machine", "cluster"];
 
 function isPatch(value: Record<string, unknown>): boolean {
@@ -354,7 +357,7 @@ function ownFieldsOf(
     role: node.controlPlane ? "controlplane" : "worker",
     gpus: hasGpu ? [gpu] : [],
     extensions: image.listed ?? [],
-    // A release that agrees with the installer's does no harm.
+    // An argument with the platform that the image already has does no harm, so it gets no finding.
     kernelArgs: image.kernelArgs.filter((arg) => arg !== `talos.platform=${platform}`),
     ...filled({
       secureBoot: node.machineSpec?.secureboot || image.secureBoot ? true : undefined,

@@ -187,7 +187,7 @@ function machineOf(
   version: string | undefined,
 ): MachineSpec {
   const allParts = [...parts, ...shared];
-  // The stack or the operator sets this one itself.
+  // The stack or the operator sets this label itself.
   const { [gpuPresent]: _, ...labels } = knownOf(
     Object.assign({}, node.nodeLabels, ...allParts.map((part) => part.labels)) as Record<
       string,

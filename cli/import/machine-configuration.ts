@@ -51,7 +51,10 @@ const isConfiguration = (values: Record<string, unknown>[]): boolean =>
       kind === undefined && isMapping(machine) && typeof machine["type"] === "string",
   );
 
-/** talm writes a machine's addresses into the first line (talm, pkg/modeline). */
+/**
+ * The first address that talm wrote into a machine's file; empty if there is none. talm writes addresses into the
+ * file's first line (talm, pkg/modeline).
+ */
 const talmAddress = (text: string): string =>
   /^# talm:.*\bnodes=\["([^"]+)"/m.exec(text)?.[1] ?? "";
 

@@ -46,7 +46,7 @@ const deepest = 50;
 
 const isIndex = (step: string): boolean => /^(?:-|\d+)$/.test(step);
 
-/** Source: RFC 6901, JSON pointers. */
+/** A step of a JSON pointer without its escapes (RFC 6901). */
 const unescaped = (step: string): string => step.replaceAll("~1", "/").replaceAll("~0", "~");
 
 function setAt(

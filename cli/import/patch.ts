@@ -57,8 +57,8 @@ export function nvidiaPart(
     asText(image),
   );
   const items = files.filter(({ path }) => path === customizationPath);
-  // Without NVIDIA's name a part may set CDI folders of other vendors, or images and sockets (onedr0p's template). It
-  // is not imported.
+  // Without NVIDIA's name a part may set CDI folders of other vendors, or images and sockets (onedr0p's template). Such
+  // a part is not imported.
   const containerd = items.map(({ content }) => ({
     content,
     isOfNvidia: /nvidia/.test(withoutComments(content)),

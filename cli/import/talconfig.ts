@@ -96,7 +96,11 @@ export function readTalconfig(text: string): Talconfig {
 const whyNot =
   "it is neither talhelper's talconfig.yaml nor a machine's configuration, so its machines are unknown; give one of these files (`talosctl get machineconfig -o yaml` prints a configuration)";
 
-/** talhelper reads the first document. */
+/**
+ * Value of a text's first document, the only one that talhelper reads.
+ *
+ * @throws Error if the text is not YAML.
+ */
 function yamlOf(text: string): unknown {
   const [document] = talosDocuments(text);
   const [error] = document?.errors ?? [];
@@ -112,7 +116,7 @@ function yamlOf(text: string): unknown {
 /** Fields whose members are texts, in which null means an empty text. */
 const ofTexts = ["nodeLabels", "nodeTaints"];
 
-/** Go treats a field with null as a missing field. */
+/** A value without its fields that are null, because Go treats such a field as missing. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (value === null || typeof value !== "object") return value;

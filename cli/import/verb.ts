@@ -233,7 +233,7 @@ function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
 const remarksOn = ({ spec }: Imported, folder: string): Finding[] =>
   judge({ ...spec, ...withExternal(spec, folder) }).remarks;
 
-/** `NODE=MODEL` or `NODE=2 x MODEL`. */
+/** Cards by node, from texts of the form `NODE=MODEL` or `NODE=2 x MODEL`. */
 function cardsOf(texts: string[]): Record<string, GpuSpec[]> {
   const cards: Record<string, GpuSpec[]> = {};
   for (const text of texts) {

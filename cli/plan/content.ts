@@ -52,8 +52,8 @@ export function releaseOf({ base, release: { before, after }, valueChanges }: Co
 }
 
 /**
- * The order of an update: machines in waves, the GPU provider after all or after those of `upgrade.first`, and the
- * tests.
+ * The order of an update: machines in waves, the GPU provider, smoke tests and workloads. The GPU provider comes after
+ * all machines, or after those of `upgrade.first`.
  */
 export function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
   const all = waves.map((names): Wave => ({

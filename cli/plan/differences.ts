@@ -8,7 +8,7 @@ import { secretIn } from "../../components/recipe/rules/secret-text";
 
 /** A changed value. */
 export interface FieldChange {
-  /** E.g. `machines.gpu-1.gpus[0].count`. */
+  /** Path of the field, e.g. `machines.gpu-1.gpus[0].count`. */
   field: string;
   /** Earlier value as text; undefined if it is new. */
   before?: string;

@@ -76,7 +76,7 @@ interface Found {
   /** Its path in the working tree; it need not exist there. */
   file: string;
   text: string;
-  /** Default: the working tree. */
+  /** Source of the files that the stack file names. Default: the working tree. */
   files?: FilesInGit;
 }
 

@@ -83,7 +83,11 @@ export async function readEach(
   return failed;
 }
 
-/** @throws Error when the program talosctl does not exist, or does not print its version. */
+/**
+ * Version of talosctl.
+ *
+ * @throws Error if the program talosctl does not exist, or does not print its version.
+ */
 async function versionOf(talosctl: Talosctl): Promise<string> {
   const version = await talosctl.version();
   if (/^v\d+\.\d+\.\d+/.test(version)) return version;

@@ -46,7 +46,7 @@ export function fieldsOfStack(): Field[] {
   return fieldsOf(declaration, checker, []);
 }
 
-/** Inherited fields come first, except those that the interface redeclares. */
+/** The members of an interface: first the inherited members that it does not redeclare, then its own. */
 function membersOf(
   declaration: ts.InterfaceDeclaration,
   checker: ts.TypeChecker,

@@ -42,7 +42,10 @@ interface Section {
   same: Map<string, Field[]>;
 }
 
-/** Sections in the order of their fields. A field is shown once; its twins refer to that place. */
+/**
+ * Sections in the order of their fields. A field that several mappings have is shown in the first of them, and the
+ * sections of the other mappings refer to it.
+ */
 function sectionsOf(fields: Field[]): Section[] {
   const byOwner = new Map<string, Field[]>();
   for (const field of fields)

@@ -6,10 +6,7 @@ import { fixture } from "./fixture";
  */
 export const configurationStyles = ["talhelper", "template", "terraform"] as const;
 
-/**
- * A configuration of this origin, with the values of the cluster's own configuration, such as that of
- * `machine.token`.
- */
+/** A configuration of this origin. `valueAt` gives the values of the cluster, e.g. of the path `machine.token`. */
 export const configurationInStyle = (
   style: (typeof configurationStyles)[number],
   valueAt: (path: string) => string,

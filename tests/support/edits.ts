@@ -6,7 +6,7 @@ export type StackConfig = Record<string, any>;
 
 /** A user's edit of a stack, and whether its machines reboot. */
 export interface Edit {
-  /** Name in tests, and of the edit's page in tests/fixtures/plan-pages/edits, if it has one. */
+  /** Name in tests. If the edit has a page in tests/fixtures/plan-pages/edits, also the page's name. */
   name: string;
   stack: string;
   /** A JSON merge patch. */

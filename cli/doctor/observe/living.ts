@@ -5,7 +5,7 @@ import type * as k8s from "@kubernetes/client-node";
  * many of them are of a failure that is over.
  */
 
-/** Milliseconds for which an event counts whose object is in none of the lists. */
+/** Milliseconds for which an event counts if its object is in none of the lists. */
 const RECENT = 15 * 60_000;
 
 /** Pods, without the failed pods of a Job that has succeeded since. */

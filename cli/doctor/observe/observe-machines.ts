@@ -74,7 +74,10 @@ function whyNot({ message }: Error, problem: string | undefined): string {
   return message;
 }
 
-/** Reads again if the machine stopped answering meanwhile, e.g. because of a reboot loop. */
+/**
+ * Reads a machine. If it stops answering during the read, e.g. because of a reboot loop, this is repeated until
+ * `patience` is over.
+ */
 async function observePatiently(
   name: string,
   machine: TalosMachine,

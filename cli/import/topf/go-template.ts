@@ -149,7 +149,10 @@ function evaluate(
   }, undefined);
 }
 
-/** For topf, a missing key is an error (postfinance/topf, pkg/config/patches.go, `missingkey=error`). */
+/**
+ * The value of a field of a value's field, and so on. As in topf, a missing key is an error (postfinance/topf,
+ * pkg/config/patches.go, `missingkey=error`).
+ */
 function fieldOf(value: unknown, fields: string[], name: string): unknown {
   let current = value;
   for (const [index, field] of fields.entries()) {

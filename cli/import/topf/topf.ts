@@ -203,7 +203,10 @@ const unknownId = "0".repeat(64);
 /** The empty schematic (postfinance/topf, internal/topf/node.go, DefaultSchematic). */
 const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
 
-/** Of a custom image only the name is known. The name of a Factory image contains its schematic. */
+/**
+ * The name under which an image is read: without its tag if it is a Factory's image, whose name contains its schematic.
+ * Of a custom image only the whole name is known.
+ */
 const imageName = (image: string | undefined, whole: string | undefined): string | undefined =>
   image === undefined || /\/[0-9a-f]{64}$/.test(image) ? image : whole;
 

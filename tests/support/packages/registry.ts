@@ -71,7 +71,7 @@ function packageDocument(name: string, versionsOfPackage: StoredPackage[], url: 
   return { name, "dist-tags": { latest }, versions: Object.fromEntries(versions) };
 }
 
-/** npm removes the first folder of a tarball, whatever its name is. */
+/** Sends a package as a tarball. npm removes the first folder of a tarball, whatever the folder's name is. */
 function sendTarball({ folder, tarball }: StoredPackage, response: http.ServerResponse): void {
   if (tarball !== undefined) return void fs.createReadStream(tarball).pipe(response);
   const [parent, folderName] = [path.dirname(folder!), path.basename(folder!)];
