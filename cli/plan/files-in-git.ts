@@ -30,7 +30,7 @@ export function filesInGit(option: string, ref: string, folder: string): FilesIn
   const commit = commitOf(option, ref, start);
   const root = git(start, "rev-parse", "--show-toplevel").toString().trim();
   // Symbolic links on the way to the repository are resolved. Those in the working tree are not, since the commit may
-  // have others.
+  // have other links.
   const nameOf = (file: string): string | undefined =>
     nameIn(root, path.join(fs.realpathSync(start), path.relative(start, path.resolve(file))));
   return {

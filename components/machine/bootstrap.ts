@@ -15,14 +15,14 @@ const LIMIT = "30m";
 
 /**
  * Bootstraps etcd on a configured control plane, and fetches the cluster's kubeconfig from it. A stack bootstraps etcd
- * only once, even if another control plane is first in the list later: a machine with etcd data always refuses it, and
- * a machine without would start a second etcd (talos v1.13.9, internal/app/machined/internal/server/v1alpha1,
- * Bootstrap). A changed `clusterEndpoint` makes Pulumi fetch the kubeconfig again; the provider itself does that only
- * before the certificate expires (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go,
- * ModifyPlan).
+ * only once, even if another control plane is first in the list later: a machine with etcd data always refuses a
+ * bootstrap, and a machine without etcd data would start a second etcd (talos v1.13.9,
+ * internal/app/machined/internal/server/v1alpha1, Bootstrap). A changed `clusterEndpoint` makes Pulumi fetch the
+ * kubeconfig again; the provider itself fetches it again only when the certificate is about to expire
+ * (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go, ModifyPlan).
  *
  * @param cluster Name of the cluster's component. The resources are named after it, and not after the machine.
- * @returns Kubeconfig of an administrator, secret. The Kubernetes API may still be starting then.
+ * @returns Kubeconfig of an administrator, secret. When it resolves, the Kubernetes API may still be starting.
  */
 export function bootstrapCluster(
   cluster: string,

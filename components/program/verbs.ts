@@ -101,7 +101,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["omni-wait", verb(omniWaitTask, ["talosconfig"], runOmniWait, true)],
 ]);
 
-/** Findings about unusable credentials. An empty one is always reported, because it was passed by mistake. */
+/** Findings about unusable credentials. An empty credential is always reported, because it was passed by mistake. */
 function unusableCredentials(
   neededCredentials: Credential[],
   { credentials }: Clients,

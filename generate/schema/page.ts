@@ -21,7 +21,10 @@ export function referencePage(fields: Field[] = fieldsOfStack()): string {
   return [intro, ...sections.map((sectionFields) => section(sectionFields, schema))].join("\n");
 }
 
-/** Whether a field of `machineDefaults` or of a pool equals a field of a machine, under which the page shows it. */
+/**
+ * Whether a field of `machineDefaults` or of a pool has the same meaning as a field of a machine: the page then shows
+ * only the machine's field.
+ */
 function isOfMachines({ path, meaning }: Field, fields: Field[]): boolean {
   const subPath = /^(?:machineDefaults|pools\.\*)\.(.+)$/.exec(path.join("."))?.[1];
   return fields.some(

@@ -23,8 +23,8 @@ const PROGRAM = "bin/program.js";
 /**
  * Command that runs a verb of the machine program. The text is part of the resource's state, so it must not depend on
  * the computer: an absolute path would differ between a laptop and a CI runner, and appear as a change of every
- * machine. It uses the package's name, if Node finds this package from the working directory; else Pulumi's folder, if
- * the package is an installed plugin; else a path relative to the working directory.
+ * machine. The command names this package by the package's name, if Node finds it from the working directory. Else it
+ * names a path in Pulumi's folder, if the package is an installed plugin, or a path relative to the working directory.
  */
 export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;

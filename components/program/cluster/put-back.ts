@@ -6,7 +6,7 @@ import { keyOf, type Cluster } from "./cluster";
 
 /**
  * Restores the stack's objects that are missing or differ from the stack. It does not touch an object in its wanted
- * state, and keeps what others added (status, defaults, further fields).
+ * state, and keeps what other owners added (status, defaults, further fields).
  *
  * @throws Failure with each object whose kind the cluster no longer has; all other objects are restored by then.
  * @returns the objects that were missing, and those that differed, each as `Kind namespace/name`.

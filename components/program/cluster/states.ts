@@ -3,9 +3,10 @@ import { offeredBy } from "../../clients/kubernetes/devices";
 import { MANAGER } from "../../clients/kubernetes/manager";
 
 /**
- * Field managers of the fields that a stack sets. Pulumi's Kubernetes provider creates an object under a name of its
- * own, whatever its annotation `pulumi.com/patchFieldManager` says; the first update hands all fields to the
- * annotation's manager (pulumi-kubernetes ≥ 4.29, provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
+ * Field managers of the fields that a stack sets. Pulumi's Kubernetes provider creates an object with a field manager
+ * of its own, whatever the object's annotation `pulumi.com/patchFieldManager` says. The object's first update hands all
+ * fields to the manager in the annotation (pulumi-kubernetes ≥ 4.29, provider/pkg/await/await.go, Creation and
+ * fixCSAFieldManagers).
  */
 const stackManagers = [MANAGER, "pulumi-kubernetes"];
 

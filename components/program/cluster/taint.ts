@@ -75,7 +75,8 @@ export async function taint(
 }
 
 /**
- * Removes the stack's taints from the node of a machine that leaves the stack. A taint whose value changed since stays.
+ * Removes the stack's taints from the node of a machine that leaves the stack. A taint stays if its value is no longer
+ * the stack's.
  *
  * @throws Failure if the stack has taints on the node, and Kubernetes does not answer.
  */
