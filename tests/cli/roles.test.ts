@@ -179,7 +179,7 @@ test("the role of a reboot has exactly the rights that a drain uses", async () =
     typeof cluster.evict
   >[0]);
   await cluster.uncordon("gpu-1", "a");
-  await cluster.unmark("gpu-1", "a");
+  await cluster.removeAnnotation("gpu-1", "a");
   expect(namesOf(requests)).toEqual(rightsOfRoles("reboot"));
 });
 
@@ -200,7 +200,7 @@ test("the upgrade calls exactly the methods of the cluster that this file tests"
     "nodes",
     "pods",
     "uncordon",
-    "unmark",
+    "removeAnnotation",
   ]);
 });
 

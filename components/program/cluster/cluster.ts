@@ -123,7 +123,7 @@ export class KubernetesCluster {
   }
 
   /** Removes the annotation and changes nothing else on the node. */
-  async unmark(name: string, annotation: string): Promise<void> {
+  async removeAnnotation(name: string, annotation: string): Promise<void> {
     await this.patch(name, { metadata: { annotations: { [annotation]: null } } });
   }
 

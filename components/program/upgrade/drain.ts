@@ -220,7 +220,7 @@ export async function earlierRun({ task, cluster }: Run) {
 async function readNode(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
   const node = await cluster.node(name);
   if (node !== undefined && !node.unschedulable && node.annotations[CORDONED_BY] !== undefined)
-    await cluster.unmark(name, CORDONED_BY);
+    await cluster.removeAnnotation(name, CORDONED_BY);
   return node;
 }
 

@@ -21,7 +21,7 @@ export type NodeCluster = Pick<
   | "isAlone"
   | "cordon"
   | "uncordon"
-  | "unmark"
+  | "removeAnnotation"
   | "pods"
   | "evict"
   | "attachedVolumes"

@@ -72,10 +72,10 @@ export class FakeCluster implements NodeCluster {
     this.state = { ...this.state!, unschedulable: false, annotations };
     this.recordCall("uncordon");
   }
-  async unmark(_name: string, annotation: string): Promise<void> {
+  async removeAnnotation(_name: string, annotation: string): Promise<void> {
     const { [annotation]: _removed, ...annotations } = this.state!.annotations;
     this.state = { ...this.state!, annotations };
-    this.recordCall("unmark");
+    this.recordCall("removeAnnotation");
   }
   async attachedVolumes(): Promise<string[] | undefined> {
     return this.volumes;

@@ -25,7 +25,8 @@ const machine = (): Partial<FakeMachine> => ({
   persistent: STAGED_WITH_SYSCTL,
   driverVersions,
 });
-const upgradeTo = (
+/** A run that upgrades this machine to a release. */
+const upgradeOfMachineTo = (
   talosVersion: string,
   taskFields: UpgradeRun["task"] = {},
 ): Pick<UpgradeRun, "task" | "machine"> => ({
@@ -36,10 +37,10 @@ const upgradeTo = (
 describe("a machine that is several minors behind", () => {
   test("is upgraded through the last patch release of each minor, with one drain", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9"),
+      ...upgradeOfMachineTo("v1.13.9"),
       cluster: { podList: [pod("app")] },
       expect: {
-        hops: 1,
+        intermediateReleases: 1,
         result: { talosVersion: "v1.13.9", driverVersion: "595.91.07", bootId: "boot-3" },
         machineCalls: [
           `pull ${factoryImage("v1.12.12")}`,
@@ -55,12 +56,12 @@ describe("a machine that is several minors behind", () => {
 
   test("is upgraded through the releases that the Image Factory lists", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9"),
+      ...upgradeOfMachineTo("v1.13.9"),
       workbench: {
         releases: async () => ["v1.12.3", "v1.12.6", "v1.12.7-beta.0", "v1.13.9", "v1.13.12"],
       },
       expect: {
-        hops: 1,
+        intermediateReleases: 1,
         machineCalls: [
           `pull ${factoryImage("v1.12.6")}`,
           "upgrade legacy",
@@ -72,15 +73,19 @@ describe("a machine that is several minors behind", () => {
 
   test("accepts any driver of its branch on an intermediate release that the tables lack", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9"),
+      ...upgradeOfMachineTo("v1.13.9"),
       machine: { ...machine(), driverVersions: { ...driverVersions, "v1.12.99": "570.999.01" } },
       workbench: { releases: async () => ["v1.12.99"] },
-      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { bootCount: 3 } },
+      expect: {
+        intermediateReleases: 1,
+        result: { talosVersion: "v1.13.9" },
+        machine: { bootCount: 3 },
+      },
     }));
 
   test("stops on an intermediate release if the wrong driver is loaded there", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9"),
+      ...upgradeOfMachineTo("v1.13.9"),
       machine: { ...machine(), driverVersions: { ...driverVersions, "v1.12.12": "570.1.1" } },
       expect: {
         error: ["NVIDIA driver 570.1.1 is loaded, not 570.211.01", "runs v1.12.12 now"],
@@ -91,9 +96,9 @@ describe("a machine that is several minors behind", () => {
 
   test("is upgraded over three minors, each time through the API of the running release", () =>
     runUpgrade({
-      ...upgradeTo("v1.14.1"),
+      ...upgradeOfMachineTo("v1.14.1"),
       expect: {
-        hops: 2,
+        intermediateReleases: 2,
         result: { talosVersion: "v1.14.1" },
         machineCalls: [
           `pull ${factoryImage("v1.12.12")}`,
@@ -109,7 +114,7 @@ describe("a machine that is several minors behind", () => {
 
   test("keeps its release if the first upgrade fails, and the failure names this release", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9"),
+      ...upgradeOfMachineTo("v1.13.9"),
       machine: { ...machine(), rollsBack: true },
       expect: {
         error: [
@@ -123,7 +128,7 @@ describe("a machine that is several minors behind", () => {
     }));
 
   const failureOnIntermediateRelease: UpgradeRun = {
-    ...upgradeTo("v1.13.9"),
+    ...upgradeOfMachineTo("v1.13.9"),
     events: [{ atSecond: 200, machine: { rollsBack: true } }],
     expect: {
       error: [
@@ -137,7 +142,7 @@ describe("a machine that is several minors behind", () => {
   };
   test("stays on an intermediate release if the second upgrade fails, and the next run continues from it", () =>
     runUpgrade(failureOnIntermediateRelease, {
-      task: upgradeTo("v1.13.9").task!,
+      task: upgradeOfMachineTo("v1.13.9").task!,
       machine: { rollsBack: false },
       expect: {
         result: { talosVersion: "v1.13.9" },
@@ -148,7 +153,7 @@ describe("a machine that is several minors behind", () => {
 
   test("waits between two upgrades until etcd is healthy", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9", { role: "controlplane" }),
+      ...upgradeOfMachineTo("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
       events: [
         { atSecond: 100, machine: { reportedEtcdProblems: ["no leader"] } },
@@ -156,12 +161,16 @@ describe("a machine that is several minors behind", () => {
         { atSecond: 200, machine: { rollsBack: true } },
         { atSecond: 400, machine: { reportedEtcdProblems: [], rollsBack: false } },
       ],
-      expect: { hops: 1, result: { talosVersion: "v1.13.9" }, machine: { bootCount: 3 } },
+      expect: {
+        intermediateReleases: 1,
+        result: { talosVersion: "v1.13.9" },
+        machine: { bootCount: 3 },
+      },
     }));
 
   test("stops between two upgrades if etcd does not become healthy", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9", { role: "controlplane" }),
+      ...upgradeOfMachineTo("v1.13.9", { role: "controlplane" }),
       machine: { ...machine(), etcdState: "Running" },
       events: [{ atSecond: 100, machine: { reportedEtcdProblems: ["no leader"] } }],
       expect: {
@@ -172,7 +181,7 @@ describe("a machine that is several minors behind", () => {
 
   test("stops between two upgrades if its node does not become ready", () =>
     runUpgrade({
-      ...upgradeTo("v1.13.9"),
+      ...upgradeOfMachineTo("v1.13.9"),
       events: [
         { atSecond: 100, cluster: { state: nodeState({ ready: false, unschedulable: true }) } },
       ],
@@ -185,7 +194,11 @@ describe("a machine that is several minors behind", () => {
 
 describe("an upgrade over several minors is refused before any change", () => {
   const expectRefusal = (error: [string, ...string[]], run: Partial<UpgradeRun>): Promise<void> =>
-    runUpgrade({ ...upgradeTo("v1.13.9"), ...run, expect: { error, changesNothing: true } });
+    runUpgrade({
+      ...upgradeOfMachineTo("v1.13.9"),
+      ...run,
+      expect: { error, changesNothing: true },
+    });
 
   test("if the intermediate release lacks an extension", () =>
     expectRefusal(
@@ -197,7 +210,7 @@ describe("an upgrade over several minors is refused before any change", () => {
   test("if the image is the user's own", () =>
     expectRefusal(["installerImage", "2 updates"], {
       task: {
-        ...upgradeTo("v1.13.9").task,
+        ...upgradeOfMachineTo("v1.13.9").task,
         ownImage: true,
         installerImage: "registry.example/own:1.13.9",
       },
@@ -225,7 +238,7 @@ describe("an upgrade over several minors is refused before any change", () => {
     ));
   test("if etcd on the control planes would be two minors apart", () =>
     expectRefusal(["etcd would go from 3.5 to 3.7", "others run 3.5"], {
-      ...upgradeTo("v1.14.1", { role: "controlplane" }),
+      ...upgradeOfMachineTo("v1.14.1", { role: "controlplane" }),
       machine: {
         ...machine(),
         talosVersion: "v1.10.9",
@@ -248,9 +261,13 @@ describe("an upgrade over several minors is refused before any change", () => {
     }));
 });
 
-/** Kills a run at this line or changing call, counted from its beginning; undefined kills none. */
+/**
+ * Kills an upgrade and runs it again.
+ *
+ * @param killPoint number of the progress line or changing call that kills the first run; undefined kills none.
+ */
 async function killAndRunAgain(killPoint: number | undefined): Promise<{ pointCount: number }> {
-  const setup = setupUpgrade(upgradeTo("v1.13.9").task);
+  const setup = setupUpgrade(upgradeOfMachineTo("v1.13.9").task);
   Object.assign(setup.machine, machine());
   setup.cluster.podList = [pod("app")];
   const { result, pointCount } = await runAfterKill(setup, killPoint);
@@ -261,11 +278,11 @@ async function killAndRunAgain(killPoint: number | undefined): Promise<{ pointCo
     active: STAGED_WITH_SYSCTL,
   });
   expect(setup.machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(2);
-  expect(setup.cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
+  expect(setup.cluster.state).toEqual(nodeState());
   return { pointCount };
 }
 
-test("after a kill at any line or call of an upgrade over two minors, the next run needs no additional boot", async () => {
+test("if an upgrade over two minors is killed at any progress line or changing call, the next run completes it without a third boot", async () => {
   const { pointCount } = await killAndRunAgain(undefined);
   expect(pointCount).toBeGreaterThan(20);
   for (let killPoint = 0; killPoint < pointCount; killPoint++) await killAndRunAgain(killPoint);
@@ -279,7 +296,7 @@ test("a run's limit includes the pull, the reboot and the checks of every upgrad
 });
 
 test("the error of a failed upgrade reports that the machine no longer answers", async () => {
-  const setup = setupUpgrade(upgradeTo("v1.13.9").task);
+  const setup = setupUpgrade(upgradeOfMachineTo("v1.13.9").task);
   Object.assign(setup.machine, machine(), { rollsBack: true });
   setup.machine.afterCall = (call) => {
     if (call === "upgrade")

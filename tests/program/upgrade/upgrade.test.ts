@@ -1,6 +1,6 @@
 import { CallError } from "../../../components/clients/failure";
 import { costOf, holding } from "../../../components/program/upgrade/leaving-pods";
-import { Killed, pod, schematics } from "../fakes";
+import { Killed, nodeState, pod, schematics } from "../fakes";
 import { errorMessageOf, setupUpgrade, STAGED } from "../setup";
 
 describe("an upgrade", () => {
@@ -32,7 +32,7 @@ describe("an upgrade", () => {
         schematicId: schematics.gpu,
         active: STAGED,
       });
-      expect(cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
+      expect(cluster.state).toEqual(nodeState());
     },
   );
 
