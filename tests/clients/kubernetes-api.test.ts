@@ -266,7 +266,7 @@ test.each([
   );
 });
 
-test("an object is read by its kind, and an unknown kind is requested again", async () => {
+test("an object is read by its kind, and an unknown kind is looked for in a new list of kinds", async () => {
   const resources = [{ kind: "Node", name: "nodes", namespaced: false }];
   const answers: Record<string, object> = {
     "/api/v1": { resources },

@@ -56,7 +56,7 @@ test("a card's memory is not derived from a MIG slice", () => {
   expect(reportedCards({ metadata: { name: "gpu-1" } }, [])).toEqual([]);
 });
 
-test("discover requests an unknown memory only of a card that exists with several sizes", () => {
+test("if no label reports the memory of a card, discover asks for it only if the card exists with several sizes", () => {
   const { gpus, notes } = cardsOf([card4060Ti, { ...card4060Ti, product_id: "0x2204" }]);
   expect(gpus).toEqual([{ model: "RTX 4060 Ti" }, { model: "RTX 3090" }]);
   expect(notes).toEqual([expect.stringContaining("the RTX 4060 Ti exists with 8188Mi or 16380Mi")]);

@@ -43,7 +43,7 @@ describe("order", () => {
       /^$/,
     ],
   ])(
-    "%s: if its kind changes, the GPU provider is replaced before any machine changes",
+    "%s: if the stack gets another kind of GPU provider, the former one is replaced before any machine changes",
     async (stack, expectedTypes, expectedCommand) => {
       const run = await registerCluster(clusterArgs(stack));
       const exposure = findResource(run, resourceTypes.program, "-exposure");

@@ -19,7 +19,7 @@ const stateOnTalos113 = { talosVersion: "v1.13.0", driverVersion: "595.58.03", g
 
 const migrations: [string, Migration][] = [
   [
-    "operator of 1.12 and markers",
+    "the operator of Talos 1.12 and its markers",
     {
       before: "rtx5070ti",
       after: stackFile("rtx5070ti-1.13"),
@@ -30,7 +30,7 @@ const migrations: [string, Migration][] = [
     },
   ],
   [
-    "device plugin and RuntimeClass, with one machine in upgrade.first",
+    "the device plugin and the RuntimeClass, with one machine in upgrade.first,",
     {
       before: stackFile("ahead"),
       after: stackFile("ahead-1.13"),
@@ -41,7 +41,7 @@ const migrations: [string, Migration][] = [
     },
   ],
   [
-    "operator without a toolkit, of Talos 1.14,",
+    "the operator without a toolkit, of Talos 1.14,",
     {
       before: stackFile("next-1.14"),
       after: "next",

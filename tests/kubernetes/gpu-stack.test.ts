@@ -36,7 +36,7 @@ test.each([
   ["rtx5070ti", []],
   ["rtx3090", ["values.nfd", "values.gfd"]],
 ])(
-  "%s: the values whose change replaces the release, because a Helm upgrade installs no CRDs: %j",
+  "%s: a change of these values replaces the release, because a Helm upgrade installs no CRDs: %j",
   async (stack, paths) => {
     expect(findResource(await recordStack(planOf(stack)), types.release).replaceOnChanges).toEqual(
       paths,

@@ -241,7 +241,7 @@ describe("a Helm release", () => {
   const takenRevisions = (verdict: ReturnType<typeof verdictOnRelease>): number[] | string =>
     "refuse" in verdict ? refusalOf(verdict) : verdict.take.map(({ revision }) => revision);
 
-  test("keeps its records if it has none or is deployed", () => {
+  test("loses no record if it is deployed, or if it has none", () => {
     expect(takenRevisions(verdictOnRelease([], releaseStep, false))).toEqual([]);
     expect(
       takenRevisions(
@@ -259,7 +259,7 @@ describe("a Helm release", () => {
     ).toEqual([]);
   });
 
-  test("whose installation was killed is the stack's despite changed values if its namespace is the stack's", () => {
+  test("whose installation was killed counts as the stack's despite other values only if its namespace is the stack's", () => {
     const changedStep = { ...releaseStep, values: { driver: { enabled: true } } };
     expect(
       takenRevisions(verdictOnRelease([releaseRecord("pending-install")], changedStep, false)),

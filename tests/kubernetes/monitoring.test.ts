@@ -60,23 +60,24 @@ test("with the device plugin, the exporter runs on the GPU nodes under the runti
 });
 
 test.each([
-  ["renamed slices", ["nvidia.com/gpu.shared"], { renameByDefault: true }],
-  ["slices under the cards' name", [], {}],
-])(
-  "for %s, the exporter's NVIDIA_RESOURCE_NAMES is set to %j",
-  async (_, names, slicingOptions) => {
-    const plan = planOf("aarhus-h100", {
-      monitoring: {},
-      sharing: { timeSlicing: { replicas: 2, ...slicingOptions } },
-    });
-    const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
-    const { env } = findResource(run, daemonSet).inputs.spec.template.spec.containers[0];
-    const resourceNames = (env as { name: string; value?: string }[]).filter(
-      ({ name }) => name === "NVIDIA_RESOURCE_NAMES",
-    );
-    expect(resourceNames.map(({ value }) => value)).toEqual(names);
-  },
-);
+  [
+    "with renamed slices, the exporter gets the slices' resource name",
+    ["nvidia.com/gpu.shared"],
+    { renameByDefault: true },
+  ],
+  ["with slices under the cards' name, the exporter gets no resource name", [], {}],
+])("%s: %j", async (_, names, slicingOptions) => {
+  const plan = planOf("aarhus-h100", {
+    monitoring: {},
+    sharing: { timeSlicing: { replicas: 2, ...slicingOptions } },
+  });
+  const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
+  const { env } = findResource(run, daemonSet).inputs.spec.template.spec.containers[0];
+  const resourceNames = (env as { name: string; value?: string }[]).filter(
+    ({ name }) => name === "NVIDIA_RESOURCE_NAMES",
+  );
+  expect(resourceNames.map(({ value }) => value)).toEqual(names);
+});
 
 test.each(["aarhus-h100", "rtx5070ti"])(
   "with alerts, %s gets a PrometheusRule and an exporter with the stack's list of metrics",

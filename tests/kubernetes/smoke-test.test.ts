@@ -238,7 +238,7 @@ describe("the smoke test with MIG", () => {
       false,
       "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)",
     ],
-  ])("passes its check with %s: %s", async (_what, passes, smiOutput) => {
+  ])("has a check of its device that accepts %s: %s", async (_what, passes, smiOutput) => {
     const [check] = (await smokeTestWithMig("single", "1g.12gb")).spec.template.spec.initContainers;
     const [program, ...args] = check.command;
     const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));

@@ -34,8 +34,8 @@ const address = fc.integer({ min: 1, max: 250 }).map((host) => `10.9.8.${host}`)
 const size = fc.integer({ min: 1, max: 60_000 });
 
 /**
- * Fields of `machine` that a patch may set. `side` prevents two patches of a run from adding the same item to a
- * list.
+ * Fields of `machine` that a patch may set. Two patches of a run have different prefixes, so that they never add
+ * the same item to a list.
  */
 const machine = (prefix: string): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(

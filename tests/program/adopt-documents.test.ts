@@ -50,7 +50,7 @@ describe("adopt", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  test("refuses a document whose field the machine has, with the opposite remedy", async () => {
+  test("refuses a document whose field the machine has, and proposes to move the settings to the field", async () => {
     const configuration = configurationText({ type: "worker", kubelet: { image: "a" } });
     const message = await errorMessageOf(
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", configuration).adoption,
@@ -66,6 +66,9 @@ describe("adopt", () => {
     );
     await adoption;
     expect(machine.calls).toEqual(["stage"]);
+    expect(machine.persistent).toBe(
+      `${configurationText({ type: "worker" })}${documents}extraArgs:\n  v: "4"\n`,
+    );
   });
 
   test("refuses a machine whose later document would override containerd's part", async () => {

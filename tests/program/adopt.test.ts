@@ -207,13 +207,13 @@ describe("release", () => {
 
     test.each<[string, (machine: FakeMachine) => void, string, number]>([
       [
-        "that is broken",
+        "is broken",
         (machine) => (machine.isDown = true),
         "the machine at 10.0.0.1 did not answer within 4m (last: connection refused)",
         4 * 60_000,
       ],
       [
-        "that was wiped, or is in another cluster",
+        "was wiped, or is in another cluster",
         (machine) => {
           const certificateError = new CallError(
             "refused",

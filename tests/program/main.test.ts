@@ -130,7 +130,7 @@ test("control characters and line breaks in names are escaped in the program's l
 });
 
 test.each(["pulumi", "plugin", "shell"] as const)(
-  "if %s is killed before the machine changes, the program ends and removes its files",
+  "if its ancestor process %s is killed before the machine changes, the program ends and removes its files",
   async (killedProcess) => {
     fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine does not answer, so each call lasts half a minute
     const pulumi = path.join(folder, "pulumi");

@@ -106,7 +106,7 @@ test.each([
   ["", ["pr", "create", "--base", "main", "--head", "facts"]],
   ["7", ["pr", "edit", "7"]],
 ])(
-  "changed tables become one commit on the branch facts, with a pull request (already open: %j)",
+  "changed tables become one commit on the branch facts, with a pull request (number of the open one: %j)",
   (openPullRequest, expectedArgs) => {
     const printedText =
       "Ollama: 1 → 2\nCUDA: left as it is: </details> **[click](https://evil.example)**\n";

@@ -40,17 +40,25 @@ const meta = partition("META", "vda", 2 ** 20);
 
 test.each([
   [
-    "with systemd-boot, EFI",
+    "with systemd-boot, the boot partition is EFI",
     [partition("EFI", "vda", 1154482176), meta],
     { name: "EFI", bytes: 1154482176 },
   ],
   [
-    "with GRUB, BOOT",
+    "with GRUB, the boot partition is BOOT",
     [partition("EFI", "vda", 104857600), partition("BOOT", "vda", 1048576000), meta],
     { name: "BOOT", bytes: 1048576000 },
   ],
-  ["on Talos' disk only", [partition("EFI", "vdb", 104857600), meta], undefined],
-  ["with a size only", [partition("EFI", "vda"), meta], undefined],
-])("the boot partition is, %s", (_, volumes, expected) => {
+  [
+    "a partition EFI on another disk than Talos is not the boot partition",
+    [partition("EFI", "vdb", 104857600), meta],
+    undefined,
+  ],
+  [
+    "a partition EFI without a size is not the boot partition",
+    [partition("EFI", "vda"), meta],
+    undefined,
+  ],
+])("%s", (_, volumes, expected) => {
   expect(bootPartitionOf(volumes)).toEqual(expected);
 });

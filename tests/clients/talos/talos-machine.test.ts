@@ -92,11 +92,15 @@ const header = "NODE       IMAGE   DIGEST        SIZE     LABELS   CREATED";
 const row = (image: string) =>
   `10.0.0.1   ${image}     sha256:aaaa   147 MB            2026-11-25T20:44:03Z`;
 test.each<[string, boolean, string | CallError]>([
-  ["a list with it", true, `${header}\n${row("a:1")}`],
+  ["a list with the installer", true, `${header}\n${row("a:1")}`],
   ["a list of other images", false, `${header}\n${row("a:2")}`],
-  ["an empty answer", false, ""],
-  ["no such call in Talos", false, new CallError("unimplemented", "code = Unimplemented")],
-])("with %s, the installer counts as pulled: %s", async (_, isPulled, answer) => {
+  ["no text", false, ""],
+  [
+    "the error that Talos has no such call",
+    false,
+    new CallError("unimplemented", "code = Unimplemented"),
+  ],
+])("if talosctl prints %s, the installer counts as pulled: %s", async (_, isPulled, answer) => {
   const run = () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
   const machine = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
   expect(await machine.hasPulled("a:1")).toBe(isPulled);

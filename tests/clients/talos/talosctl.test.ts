@@ -36,7 +36,7 @@ test.each([
   expect(logLines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refusal})`]);
 });
 
-test("a call ends at its limit or by its watcher, and the error has the time", async () => {
+test("a call ends at its limit, or when its periodic check ends it, and the error has the duration", async () => {
   const talosctl = new Talosctl({ binary: "/bin/sh", talosconfig: undefined, secrets: [] });
   const errorOfSleep = (limit: number, ending?: Ending): Promise<unknown> =>
     talosctl.run(["-c", "exec sleep 30"], limit, ending).catch((error: unknown) => error);

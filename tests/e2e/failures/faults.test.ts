@@ -28,7 +28,7 @@ function runsOfSuccessfulCase(name: string, reboots = 1): ProgramRun[] {
 }
 
 test.each([...killedPhases.map((phase) => `kill-${phase}`), "kill-going-down"])(
-  "after %s the next run succeeds, with one reboot in total and the node uncordoned",
+  "after the fault %s the next run succeeds, with one reboot in total and the node uncordoned",
   (machine) => {
     const [killedRun] = runsOfSuccessfulCase(machine);
     expect(killedRun!.status).toBe("SIGKILL");

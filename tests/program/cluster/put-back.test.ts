@@ -3,7 +3,10 @@ import type { PutBackTask } from "../../../components/program/task";
 
 type StackObject = PutBackTask["objects"][number];
 
-/** Objects in memory. As on the API server, an apply without a change keeps the version. */
+/**
+ * Objects in memory. As on the API server, an apply without a change keeps the version. An object with
+ * `sameInOtherForm` does not change at an apply, because the server has the same values in another form.
+ */
 class FakeObjects {
   public applied: string[] = [];
   constructor(public liveObjects: Record<string, any>) {}
@@ -17,7 +20,7 @@ class FakeObjects {
     const labels = objectBefore?.metadata.labels;
     const data = objectBefore?.data ?? {};
     const isUnchanged =
-      JSON.stringify(data) === JSON.stringify(object["data"]) || data.spelled === true;
+      JSON.stringify(data) === JSON.stringify(object["data"]) || data.sameInOtherForm === true;
     this.liveObjects[name] = {
       ...object,
       metadata: {
@@ -46,10 +49,10 @@ test("put-back creates missing objects, restores changed objects and does not ch
   const cluster = new FakeObjects({
     right: liveConfigMap("right", { a: "1", added: "by a user" }),
     wrong: liveConfigMap("wrong", { a: "2" }),
-    otherwise: liveConfigMap("otherwise", { spelled: true }),
+    otherForm: liveConfigMap("otherForm", { sameInOtherForm: true }),
   });
   const lines: string[] = [];
-  const objects = ["gone", "right", "wrong", "otherwise"].map((name) =>
+  const objects = ["gone", "right", "wrong", "otherForm"].map((name) =>
     configMap(name, { a: "1" }),
   );
   const result = await putBack(
@@ -58,7 +61,7 @@ test("put-back creates missing objects, restores changed objects and does not ch
     (line) => void lines.push(line),
   );
   expect(result).toEqual({ made: ["ConfigMap gpu/gone"], mended: ["ConfigMap gpu/wrong"] });
-  expect(cluster.applied).toEqual(["talos-gpu gone", "talos-gpu wrong", "talos-gpu otherwise"]);
+  expect(cluster.applied).toEqual(["talos-gpu gone", "talos-gpu wrong", "talos-gpu otherForm"]);
   expect(lines).toEqual([
     "ConfigMap gpu/gone: was missing, and is restored",
     "ConfigMap gpu/wrong: differed from the stack, and is restored",

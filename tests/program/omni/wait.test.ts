@@ -31,7 +31,7 @@ describe("omni-wait", () => {
     return { omni: new FakeOmni(), machine: new FakeMachine(clock), clock, report: ignoreLine };
   };
 
-  test("ends once the machine has release, extensions and configuration", async () => {
+  test("ends once the machine has the wanted release, extensions and configuration", async () => {
     const clients = createClients();
     clients.omni.hasPendingChanges = true;
     clients.clock.after(120, () => (clients.omni.hasPendingChanges = false));
@@ -173,48 +173,68 @@ describe("omni-wait", () => {
   });
 
   test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
-    ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
-    ["machine", (omni) => (omni.imageState = undefined), {}, "Omni knows no machine"],
     [
-      "release",
+      "the machine is in no cluster",
+      (omni) => (omni.state = undefined),
+      {},
+      "it is in no cluster: add the machine",
+    ],
+    [
+      "Omni does not know the machine",
+      (omni) => (omni.imageState = undefined),
+      {},
+      "Omni knows no machine",
+    ],
+    [
+      "the machine runs another release",
       (omni) => (omni.imageState!.talosVersion = "v1.12.4"),
       {},
       "it runs v1.12.4, not v1.12.6",
     ],
     [
-      "extensions",
+      "the image lacks an extension",
       (omni) => (omni.imageState!.extensions = []),
       {},
       "its image lacks the extensions siderolabs/x",
     ],
     [
-      "configuration",
+      "Omni still has changes to apply",
       (omni) => (omni.state!.configUpToDate = false),
       {},
       "Omni still has to apply changes to the machine",
     ],
     [
-      "refusal",
+      "Omni could not apply the configuration",
       (omni) => (omni.state!.configError = "not allowed"),
       {},
       "could not apply the machine's configuration: not allowed",
     ],
-    ["driver", () => {}, { driverVersion: "570.211.01" }, "no NVIDIA driver is loaded"],
     [
-      "file",
+      "no driver is loaded",
+      () => {},
+      { driverVersion: "570.211.01" },
+      "no NVIDIA driver is loaded",
+    ],
+    [
+      "a file differs",
       () => {},
       { files: { "/proc/sys/a": "x" } },
       "/proc/sys/a differs from the configuration",
     ],
-    ["part", () => {}, { containerdPart: "a = 1\n" }, `${customizationPath} is not as configured`],
     [
-      "readiness",
+      "containerd's part differs",
+      () => {},
+      { containerdPart: "a = 1\n" },
+      `${customizationPath} is not as configured`,
+    ],
+    [
+      "the machine is not ready",
       (omni) => (omni.state!.ready = false),
       {},
       "Omni reports the machine as not ready",
     ],
   ])(
-    "reports at its limit what the machine lacks: %s",
+    "ends at its limit with an error that says why: %s",
     async (_, changeOmni, taskFields, expectedPart) => {
       const clients = createClients();
       changeOmni(clients.omni);

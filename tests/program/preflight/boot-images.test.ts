@@ -43,7 +43,7 @@ const answersForNextImage = (mebibytes: number) =>
 const answersForRunningImage = (mebibytes: number) =>
   factoryAnswers(schematics.other, "v1.12.4", { amd64: mebibytes, arm64: mebibytes + 50 });
 
-test("refuses an image for which the boot partition has no room next to the running one", async () => {
+test("the preflight refuses an image for which the boot partition has no room next to the running one", async () => {
   const { outcome } = await runPreflight({
     machine: { runningImage: runningImage() },
     webByUrl: { ...answersForRunningImage(500), ...answersForNextImage(602) },
@@ -91,7 +91,7 @@ test.each<[string, Changes, Record<string, Answer>]>([
       Object.keys(answersForNextImage(1)).map((url) => [url, { status: 200, body: "<html>" }]),
     ),
   ],
-])("accepts the image if %s", async (_, changes, webByUrl) => {
+])("the preflight accepts the image if %s", async (_, changes, webByUrl) => {
   const { outcome } = await runPreflight({
     machine: { runningImage: runningImage(changes as RunningImage) },
     webByUrl,
@@ -99,7 +99,7 @@ test.each<[string, Changes, Record<string, Answer>]>([
   expect(outcome).toHaveProperty("machines");
 });
 
-test("refuses an image that alone is larger than the boot partition, whatever runs", async () => {
+test("the preflight refuses an image that alone is larger than the boot partition, whatever runs", async () => {
   const partition = { name: "BOOT" as const, bytes: 1000 * MIB };
   const { outcome } = await runPreflight({
     machine: { runningImage: runningImage({ bootPartition: partition, extensions: {} }) },
@@ -112,7 +112,7 @@ test("refuses an image that alone is larger than the boot partition, whatever ru
   ]);
 });
 
-test("asks for the running image under the name of its Secure Boot variant", async () => {
+test("the preflight asks for the running image under the name of its Secure Boot variant", async () => {
   const { requestedUrls } = await runPreflight({
     machine: { runningImage: runningImage({ secureBoot: true }) },
     machines: [
@@ -124,7 +124,7 @@ test("asks for the running image under the name of its Secure Boot variant", asy
   );
 });
 
-test("compares each image with the one before it, if the machine goes over several minors", async () => {
+test("the preflight compares each image with the previous one if the upgrade goes over several minors", async () => {
   const { outcome } = await runPreflight({
     machine: { runningImage: runningImage(), talosVersion: "v1.10.9" },
     webByUrl: {
@@ -144,7 +144,7 @@ test("compares each image with the one before it, if the machine goes over sever
   );
 });
 
-test("requests no sizes of images if the machine already runs the image", async () => {
+test("the preflight requests no sizes of images if the machine already runs the image", async () => {
   const { requestedUrls } = await runPreflight({
     machine: {
       runningImage: runningImage({ extensions: { schematic: schematics.gpu } }),

@@ -103,7 +103,7 @@ describe("the preflight goes on and reports what is unknown if", () => {
     ["apiServers", "what Kubernetes v1.32.1 changes in the cluster"],
     ["requestedApis", "whether something uses an API that Kubernetes v1.32.1 does not serve"],
     ["objectsAt", "what Kubernetes v1.32.1 changes in the cluster"],
-  ])("%s gets no answer", async (call, unknown) => {
+  ])("the request %s gets no answer", async (call, unknown) => {
     const failWithoutAnswer = () => Promise.reject(new CallError("unreachable", "no answer"));
     const { outcome, lines } = await runPreflight(
       upgradeTo132({

@@ -169,7 +169,7 @@ describe("the preflight accepts", () => {
     const outcomeWithOwner = async (owner: string) =>
       (await runPreflight({ installs: operator, workloads, namespaceOwners: { former: owner } }))
         .outcome;
-    expect(await outcomeWithOwner("shop/prod/ns 77")).toMatchObject({ machines: {} });
+    expect(await outcomeWithOwner("shop/prod/ns 77")).toHaveProperty("machines");
     expect(await outcomeWithOwner("shop/test/ns 77")).toHaveLength(1);
   });
 
@@ -202,7 +202,7 @@ test("if Kubernetes never answers, the preflight reports that other GPU provider
     workloads: workloadsWithPlugin,
     workloadErrors: Array(1_000).fill("503"),
   });
-  expect(outcome).toMatchObject({ machines: {} });
+  expect(outcome).toHaveProperty("machines");
   expect(lines).toContainEqual(
     expect.stringMatching(/^not known whether another GPU provider runs in the cluster/),
   );

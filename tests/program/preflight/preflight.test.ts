@@ -720,7 +720,7 @@ test("in a mirror, a repository's folder has the repository's address as its pat
     webByUrl: answers,
     environment: { TALOS_GPU_CHARTS: `${mirror}/` },
   });
-  expect(outcome).toMatchObject({ machines: {} });
+  expect(outcome).toHaveProperty("machines");
   expect(requestedUrls).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
 });
 
@@ -728,7 +728,7 @@ test("the preflight reports the reason of a wait once, and again when it changes
   const { lines, outcome } = await runPreflight({
     nodeErrors: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"],
   });
-  expect(outcome).toMatchObject({ machines: {} });
+  expect(outcome).toHaveProperty("machines");
   const linePrefix = "waits up to 3m for the Kubernetes API at https://10.0.0.9:6443:";
   expect(lines.filter((line) => line.startsWith("waits"))).toEqual([
     `${linePrefix} ECONNREFUSED`,

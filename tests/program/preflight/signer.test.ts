@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { failsWith, schematics } from "../fakes";
 import { runPreflight, type PreflightSetup } from "./run-preflight";
 
-/** Certificates of the stand's Factory and of another one, made by `openssl req -x509 -newkey ec -subj "/CN=lab …"`. */
+/** Certificates of the test's Factory and of another one, made by `openssl req -x509 -newkey ec -subj "/CN=lab …"`. */
 const certificates = {
   factory: `-----BEGIN CERTIFICATE-----
 MIIBfTCCASOgAwIBAgIUaKssfCtN1A4ifnjRe5vXiuYhEBswCgYIKoZIzj0EAwIw

@@ -105,11 +105,10 @@ describe("workload isolation that waits for a boot", () => {
   test("makes another change need a reboot, since containerd cannot restart", async () => {
     const { machine, logLines, run } = setupMachine(
       isolated,
-      isolated + file(customizationPath),
+      isolated.replace("kernel:", 'sysctls: {vm.swappiness: "1"}\n  kernel:'),
       {},
       withDriver,
     );
-    machine.persistent = isolated.replace("kernel:", 'sysctls: {vm.swappiness: "1"}\n  kernel:');
     expect((await run()).rebooted).toBe(true);
     expect(machine.calls).toEqual(["reboot"]);
     expect(logLines.join("\n")).toContain(

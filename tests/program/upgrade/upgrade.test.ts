@@ -171,18 +171,28 @@ test("if a paused boot ends by itself, the run does not change the machine", asy
 });
 
 test.each([
-  [pod("web", { controller: "ReplicaSet" }), []],
-  [pod("shell"), ["has no controller, so nothing recreates it after the eviction"]],
+  ["of a ReplicaSet", pod("web", { controller: "ReplicaSet" }), []],
   [
+    "without a controller",
+    pod("shell"),
+    ["has no controller, so nothing recreates it after the eviction"],
+  ],
+  [
+    "with an emptyDir volume",
     pod("db", { controller: "StatefulSet", localStorage: true }),
     ["loses the content of its emptyDir volumes"],
   ],
-  [pod("train", { controller: "Job", gpus: 2 }), ["holds 2 GPUs: its computation is interrupted"]],
   [
+    "with GPUs",
+    pod("train", { controller: "Job", gpus: 2 }),
+    ["holds 2 GPUs: its computation is interrupted"],
+  ],
+  [
+    "without a controller, with an emptyDir volume and a GPU",
     pod("notebook", { localStorage: true, gpus: 1 }),
     ["has no controller", "emptyDir", "holds a GPU"],
   ],
-])("the losses of an evicted pod are listed: $name", (evictedPod, expectedLosses) => {
+])("the drain lists what the eviction of a pod %s loses", (_, evictedPod, expectedLosses) => {
   const costs = costOf(evictedPod);
   expect(costs).toHaveLength(expectedLosses.length);
   expectedLosses.forEach((part, index) => expect(costs[index]).toContain(part));
@@ -191,24 +201,29 @@ test.each([
 
 test.each([
   [
+    "the owner of its disruption budget",
     "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 1 healthy pods and has 1 currently",
     {},
     "the owner of the disruption budget default/web must add replicas",
   ],
   [
+    "the owner of its namespace, if a webhook denies the eviction",
     "admission webhook denied the request",
     {},
     "the owner of the namespace default must allow the eviction",
   ],
   [
+    "the controller that set its finalizer",
     undefined,
     { finalizers: ["example.com/hold"] },
     "the controller that set the finalizer must remove it",
   ],
-  [undefined, { grace: 3600 }, "raise timeouts.drain above the pod's grace period"],
-])(
-  "the remedy for a pod that stays names who must act: %s",
-  (refusal, podFields, expectedRemedy) => {
-    expect(holding(pod("web", podFields), refusal).decides).toContain(expectedRemedy);
-  },
-);
+  [
+    "the user, who must raise timeouts.drain above its grace period",
+    undefined,
+    { grace: 3600 },
+    "raise timeouts.drain above the pod's grace period",
+  ],
+])("the remedy for a pod that does not end names %s", (_, refusal, podFields, expectedRemedy) => {
+  expect(holding(pod("web", podFields), refusal).decides).toContain(expectedRemedy);
+});
