@@ -39,7 +39,7 @@ export function idlePlugins(
 }
 
 /** Init containers of the stack's own pods. Only their log names what they wait for. */
-export function firstContainers(pods: readonly k8s.V1Pod[]): SilentContainer[] {
+export function initContainersOfStack(pods: readonly k8s.V1Pod[]): SilentContainer[] {
   const podsOfPackage = pods.filter(
     ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] === "talos-gpu",
   );
@@ -94,7 +94,11 @@ export async function readLastLogs(
 ): Promise<{ logs: ContainerLogs; unread: string[] }> {
   const logs = new Map<string, string>();
   const unread: string[] = [];
-  const silent = [...silentContainers(pods), ...idlePlugins(pods, nodes), ...firstContainers(pods)];
+  const silent = [
+    ...silentContainers(pods),
+    ...idlePlugins(pods, nodes),
+    ...initContainersOfStack(pods),
+  ];
   const logReads = silent.map(async ({ namespace, pod, container, restarted }) => {
     const path = logPath(namespace, pod, container, restarted, LINES);
     const log = await api.text(`log of ${pod}`, path).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
 import {
-  firstContainers,
+  initContainersOfStack,
   readLastLogs,
   idlePlugins,
   silentContainers,
@@ -65,7 +65,7 @@ test("the doctor reads the logs of running device plugins on nodes without GPUs,
   ]);
 });
 
-test("the doctor first reads the log of the init container for which a pod of the stack waits", () => {
+test("the doctor reads the log of the init container for which a pod of the stack waits", () => {
   const waitingPod = pod("vllm-group-0", { state: { waiting: { reason: "PodInitializing" } } });
   waitingPod.metadata!.labels = { "app.kubernetes.io/managed-by": "talos-gpu" };
   const fabric = {
@@ -77,7 +77,7 @@ test("the doctor first reads the log of the init container for which a pod of th
     state: { running: {} },
   };
   waitingPod.status!.initContainerStatuses = [fabric];
-  expect(firstContainers([waitingPod, ...pods()])).toEqual([
+  expect(initContainersOfStack([waitingPod, ...pods()])).toEqual([
     { namespace: "gpu", pod: "vllm-group-0", container: "fabric", restarted: false },
   ]);
   const { initContainers } = observedPod(
