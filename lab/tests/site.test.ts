@@ -43,7 +43,7 @@ test.each<NetworkCase>([
     clusterAddress: "192.0.2.20",
   },
 ])(
-  "the network of $stack is $network, and the lab's own addresses in it are free",
+  "for $stack, the network is $network, and the lab's own addresses differ from the stack's",
   ({ addresses, clusterEndpoint, network, clusterAddress }) => {
     const site = siteOf({
       machines: machinesAt(...addresses),
@@ -61,7 +61,7 @@ test.each<NetworkCase>([
   },
 );
 
-test("addresses without a common network and host names are refused", () => {
+test("addresses without a common network are refused, and so are host names", () => {
   expect(() => siteOf({ machines: machinesAt("10.0.0.1", "192.0.2.1") })).toThrow(
     /no network contains all of 10/,
   );
@@ -70,7 +70,7 @@ test("addresses without a common network and host names are refused", () => {
   );
 });
 
-test("without QEMU the message says how to install it", () => {
+test("without QEMU, its Debian package is named; downloaded images need neither go nor unshare", () => {
   const { PATH } = process.env;
   process.env.PATH = "/nowhere";
   try {
@@ -98,7 +98,7 @@ test("a release that cannot be built is replaced by the nearest one", () => {
     expect(`${release} → ${nearestRelease(release)}`).toBe(`${release} → ${expected}`);
 });
 
-test("patches of the stack set registry mirrors, and leader-elect: false only on the control plane", () => {
+test("on virtual machines, all patches set registry mirrors, and only the control plane's set leader-elect: false", () => {
   const { spec } = stackConfiguration("modern", { timeScale: 0.5, machines: "real" });
   const [controlPlanePatches, gpuPatches] = Object.values(spec.machines).map(({ patches = [] }) =>
     patches.join(),
@@ -186,14 +186,16 @@ test("bootsOf counts every boot on a console, from the boot menu or by kexec", (
   expect(bootsOf(consoleOfPanic("general protection fault") + menu)).toBe(2);
 });
 
-test.each([
-  ["--pulumi", "installed"],
-  ["--image", "image.yaml"],
-  ["--omni-members"],
-  ["--time-scale", "80"],
-])("%s %s is refused with real machines", (...option) => {
-  expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
-  expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
-    new RegExp(`^${option[0]}: .*; leave out this option or --machines real$`),
-  );
-});
+test.each(["--pulumi installed", "--image image.yaml", "--omni-members", "--time-scale 80"])(
+  "%s is refused with --machines real",
+  (text) => {
+    const option = text.split(" ");
+    expect(parseOptions(["--machines", "real"])).toMatchObject({
+      machines: "real",
+      timeScale: 0.5,
+    });
+    expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
+      new RegExp(`^${option[0]}: .*; leave out this option or --machines real$`),
+    );
+  },
+);

@@ -50,7 +50,7 @@ test("resources of an offline machine are unchanged, and are updated once it is 
   };
   const engine = await lab.openEngine("away", () => Promise.resolve(program()));
   const updateAndReadOutput = async (): Promise<unknown> => {
-    await engine.up();
+    expect(await engine.up()).toMatchObject({ result: "succeeded" });
     return (await engine.outputs())["output"]?.value;
   };
   expect(await updateAndReadOutput()).toBe("one");
@@ -85,7 +85,7 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
     expect(diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
 
-  test("creates as pulumi-kubernetes, updates as the manager in pulumi.com/patchFieldManager, and keeps a claim's storage class", async () => {
+  test("creates objects as the manager pulumi-kubernetes, updates them as the manager in pulumi.com/patchFieldManager, and keeps a claim's storage class", async () => {
     const claimsWith = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
       const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
       const dependsOn = new k8s.storage.v1.StorageClass(
@@ -146,7 +146,7 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
 });
 
 // With the real device plugin's chart and Helm: an update removes fields that the chart no longer has.
-test("without time slicing, the DaemonSet no longer names the service account that the chart deletes", async () => {
+test("the DaemonSet names the chart's service account with time slicing, and no longer after time slicing is removed", async () => {
   const slicedRelease = planOf("rtx3090").kubernetes.release;
   const { config: _config, ...valuesWithoutSlicing } = slicedRelease.values;
   const release = { ...slicedRelease };

@@ -107,7 +107,7 @@ describe("the launcher of a published control plane", () => {
       launcher,
     );
     fs.chmodSync(launcher, 0o755);
-    sandbox.writeScript("kubeadm", 'printf "%s," "$@"');
+    sandbox.writeScript("kubeadm", 'printf "%s," "$@"\nexit 3');
     sandbox.writeScript("etcd", `printf "%s," $$ "$@" >${sandbox.folder}/started\nexec sleep 600`);
   });
   afterAll(() => sandbox.remove());
@@ -120,7 +120,7 @@ describe("the launcher of a published control plane", () => {
     let output = "";
     child.stdout!.on("data", (data: Buffer) => (output += data.toString()));
     const [code] = (await once(child, "close")) as [number];
-    expect(code).toBe(0);
+    expect(code).toBe(3);
     expect(output).toBe("init,--name,a b,");
   });
 

@@ -82,7 +82,7 @@ test("without a card's name, the stack has a placeholder that the checks refuse"
   expect(checksOf(imported)).toContain("gpu-model");
 });
 
-describe("nvidiaPart of a patch", () => {
+describe("import of a patch", () => {
   const emptyPart = { speaksOfNvidia: false, labels: {}, taints: {}, notes: [], modules: [] };
   const mixedPatch = `machine:
   nodeLabels: { a: b }
@@ -111,7 +111,10 @@ describe("nvidiaPart of a patch", () => {
     [
       "reports JSON patch operations on an item of a list",
       '[{"op": "replace", "path": "/machine/kernel/modules/0/name", "value": "nvidia"}]',
-      { ...emptyPart, notes: [{ problem: "is a JSON patch (RFC 6902)" }] },
+      {
+        ...emptyPart,
+        notes: [expect.objectContaining({ problem: "is a JSON patch (RFC 6902)" }) as unknown],
+      },
     ],
     [
       "ignores $patch: delete",
@@ -139,5 +142,8 @@ describe("nvidiaPart of a patch", () => {
       "machine: {files: [{op: create, path: /etc/cri/conf.d/20-customization.part, content: 'a = 1'}]}",
       emptyPart,
     ],
-  ])("%s", (_, text, part) => expect(nvidiaPart(text, "patches[0]")).toMatchObject(part));
+  ])("%s", (_, text, part) => {
+    const { containerd: _containerd, ...otherFields } = nvidiaPart(text, "patches[0]");
+    expect(otherFields).toEqual(part);
+  });
 });

@@ -21,22 +21,41 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const commandCall = (inputs: Properties, overrides?: Partial<ResourceCall>): ResourceCall =>
   callOf(type, inputs, overrides);
 
-test.each(casesOf("command", refusedCases))("refuses %s", (_rule, _type, inputs, argument) => {
-  const { failures } = provider.check(commandCall(inputs));
-  const refusedArguments = failures.map(({ property }) => property.split(".")[0]);
-  expect(new Set(refusedArguments)).toEqual(new Set([argument]));
-});
+test.each(casesOf("command", refusedCases))(
+  "the lab's command provider refuses %s",
+  (_rule, _type, inputs, argument) => {
+    const { failures } = provider.check(commandCall(inputs));
+    const refusedArguments = failures.map(({ property }) => property.split(".")[0]);
+    expect(new Set(refusedArguments)).toEqual(new Set([argument]));
+  },
+);
 
-test.each(casesOf("command", acceptedCases))("accepts %s", (_rule, _type, inputs) =>
-  expect(provider.check(commandCall(inputs)).failures).toEqual([]),
+test.each(casesOf("command", acceptedCases))(
+  "the lab's command provider accepts %s",
+  (_rule, _type, inputs) => expect(provider.check(commandCall(inputs)).failures).toEqual([]),
 );
 
 test.each([
-  ["a missing folder", "commandOutputs.go: cmd.Dir", { create: "true", dir: "gone" }],
-  ["a missing interpreter", "commandOutputs.go: exec", { create: "true", interpreter: ["/gone"] }],
-  ["a command that fails", "commandOutputs.go", { create: "exit 7" }],
-])("fails with %s (%s)", async (_rule, _source, inputs) => {
-  await expect(provider.make(commandCall(inputs))).rejects.toThrow(/running|ENOENT/);
+  [
+    "in a missing folder",
+    "commandOutputs.go: cmd.Dir",
+    { create: "true", dir: "gone" },
+    'spawn /bin/sh ENOENT: running "true":',
+  ],
+  [
+    "with a missing interpreter",
+    "commandOutputs.go: exec",
+    { create: "true", interpreter: ["/gone"] },
+    'spawn /gone ENOENT: running "true":',
+  ],
+  [
+    "with exit status 7",
+    "commandOutputs.go",
+    { create: "exit 7" },
+    'exit status 7: running "exit 7":',
+  ],
+])("a command %s fails (%s)", async (_fault, _source, inputs, message) => {
+  await expect(provider.make(commandCall(inputs))).rejects.toThrow(message);
 });
 
 // util/util.go, LogOutput: the default of bufio.Scanner; commandOutputs.go waits for it.

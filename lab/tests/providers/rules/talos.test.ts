@@ -32,7 +32,7 @@ const secretsOf = (values: Properties): string[] =>
   reveal(values).secrets.map((mark) => mark.join("."));
 
 test.each(casesOf("talos", refusedCases))(
-  "refuses %s of %s: %j",
+  "the lab's Talos provider refuses %s of %s: %j",
   (_rule, type, inputs, argument) => {
     const refusedArguments = provider
       .check(callOf(type, inputs))
@@ -41,9 +41,12 @@ test.each(casesOf("talos", refusedCases))(
   },
 );
 
-test.each(casesOf("talos", acceptedCases))("accepts %s of %s: %j", (_rule, type, inputs) => {
-  expect(provider.check(callOf(type, inputs)).failures).toEqual([]);
-});
+test.each(casesOf("talos", acceptedCases))(
+  "the lab's Talos provider accepts %s of %s: %j",
+  (_rule, type, inputs) => {
+    expect(provider.check(callOf(type, inputs)).failures).toEqual([]);
+  },
+);
 
 test("a machine configuration is always secret (MarkSchemaSecrets)", () => {
   const { inputs } = provider.check(callOf(types.apply, apply));
