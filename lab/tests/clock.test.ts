@@ -9,10 +9,10 @@ const boot = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/
 /** How long the inspection of a machine takes after the reboot's time limit, on a busy computer. */
 const inspectionSeconds = 5;
 
-describe.each(["emulated", "node"] as const)("the lab's time scale for machines %s", (machines) => {
+describe.each(["emulated", "node"] as const)("the time scale of --machines %s", (machines) => {
   const timeScale = usualTimeScale[machines];
 
-  test("ends the limit of a reboot before an emulated machine returns to its old image", () => {
+  test("lets the time limit of a reboot end before an emulated machine returns to its old image", () => {
     const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(
       fs.readFileSync(boot, "utf8"),
     )!;

@@ -90,7 +90,7 @@ test.each<[Differences, string[]]>([
     ["machine velaryon: configuration, gone: machine.install.image"],
   ],
   [{ added: ["process 7 sleep 30"] }, ["process 7 sleep 30"]],
-])("if %j differs after the destroy, the leftovers are %j", (after, expected) => {
+])("with the differences %j after the destroy, the leftovers are %j", (after, expected) => {
   expect(leftoversOf("velaryon", "velaryon", after).left).toEqual(expected);
 });
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { ownProgramInstructions } from "../run/own-program";
 import { parseOptions, usage, accessInstructions } from "../options";
 
-test("the error for an unknown value lists the option's values", () => {
+test("--pulumi is lab by default, and the error for an unknown value lists the known ones", () => {
   expect(parseOptions(["--pulumi", "installed"])).toMatchObject({
     pulumi: "installed",
     machines: "emulated",
@@ -22,7 +22,7 @@ test.each([
   );
 });
 
-test("--pulumi without a value requires --keep", () => {
+test("--pulumi without a value requires --keep, and --program requires both", () => {
   expect(parseOptions(["--keep", "--pulumi"])).toMatchObject({ pulumi: "own", keep: true });
   expect(parseOptions(["--pulumi", "--keep"])).toMatchObject({ pulumi: "own", keep: true });
   expect(() => parseOptions(["--pulumi"])).toThrow(/^--pulumi: .*; add --keep$/);

@@ -30,7 +30,7 @@ describe("a guarded child", () => {
 
   test.each<[string, string, Partial<GuardOptions>, string]>([
     [
-      "prints something else first",
+      "prints no JSON first",
       readyScript.replace("JSON.stringify({ port: 50000 })", '"hello"'),
       {},
       'its first line is not JSON: "hello"',
@@ -41,7 +41,7 @@ describe("a guarded child", () => {
       { startLimit: 100 },
       "emulator: not ready after 0.1 s",
     ],
-  ])("that %s is stopped", async (_what, script, options, message) => {
+  ])("that %s is reported", async (_what, script, options, message) => {
     await expect(start(script, options)).rejects.toThrow(message);
   });
 
@@ -51,7 +51,7 @@ describe("a guarded child", () => {
     );
   });
 
-  test("is stopped by its signal, before and after it is ready", async () => {
+  test("is stopped by its signal before and after it is ready, and is not started after the signal", async () => {
     const stop = new AbortController();
     const child = await start(readyScript, { signal: stop.signal });
     const starting = start("process.stdin.resume()", { signal: stop.signal });

@@ -60,7 +60,7 @@ test.each([
     ] as FixId[],
   ],
   ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
-])("the stack %s needs the fixes %j", (name, ids) =>
+])("the stack %s needs the fixes %j, besides those that all stacks need", (name, ids) =>
   expect(fixesUsedBy(name).sort()).toEqual([...ids, ...fixesOfAllStacks].sort()),
 );
 

@@ -14,7 +14,7 @@ import { builtTool } from "../built-tool";
 const pulumi = builtTool("pulumi");
 
 (pulumi === undefined ? test.skip : test)(
-  "a busy Image Factory does not fail an update",
+  "an update succeeds if the Image Factory refuses the first two requests",
   async () => {
     const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-again-"));
     const factory = await startFactory();

@@ -37,7 +37,7 @@ const resources = [
 ];
 
 (pulumi === undefined ? test.skip : test)(
-  "the commands in docs/troubleshooting.md remove a broken machine from the stack, though its patches stay",
+  "the commands in docs/troubleshooting.md remove from the stack a machine whose destroy fails",
   async () => {
     const server = await serveProvider(new CommandProvider({ directory: folder }));
     const env = bareEnvironment(folder, { PULUMI_DEBUG_PROVIDERS: `command:${server.port}` });

@@ -18,7 +18,7 @@ test("the lab's Image Factory gives the recorded answers of the real one", async
   expect(answers).toEqual(recordedAnswers);
 });
 
-test("the lab's Image Factory also has the fields that v1.3 added", () => {
+test("the lab's Image Factory knows the fields that its release v1.3 added, and refuses an unknown field", () => {
   // The ID is from the Factory's own tests: siderolabs/image-factory, pkg/schematic/schematic_test.go.
   const { id } = readSchematic("customization: {diskImage: {sectorSize: 4096}, bootloader: none}");
   expect(id).toBe("92833e9ddd9bb9e11b2464fa5525429f01866306d52ebd882ee08d7918f6d1ea");
@@ -37,7 +37,7 @@ test.each([
   ["metal-installer", ["nvidia-driver"], "v1.12.6", 400],
   ["metal-installer", ["nvidia-gdrdrv-device"], "v1.11.5", 400],
 ])(
-  "a request for %s with %j and the tag %s is answered by %d",
+  "a request for %s with the extensions %j and the tag %s is answered with status %d",
   async (image, names, tag, status) => {
     factory = await startFactory();
     const response = await fetch(
@@ -53,7 +53,7 @@ test.each([
   ["v1.11.5", "nonfree-kmod-nvidia-production", "570.172.08-v1.11.5"],
   ["v1.13.9", "nvidia-container-toolkit-lts", "580.178.04-v1.19.1"],
   ["v1.13.9", "nvidia-fabricmanager-production", "595.91.07"],
-])("for Talos %s, the lab's Image Factory lists the extension %s:%s", async (talos, name, tag) => {
+])("for Talos %s, the Image Factory lists %s:%s, and no name twice", async (talos, name, tag) => {
   factory = await startFactory();
   const extensions = (await (
     await fetch(`${factory.url}/version/${talos}/extensions/official`)

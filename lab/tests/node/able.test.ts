@@ -10,12 +10,12 @@ test.each([
   expect(hasSysAdmin(status)).toBe(isAllowed);
 });
 
-test.each(["/tmp", "/devices"])("a node sees temporary files in %s", (folder) => {
+test.each(["/tmp", "/devices"])("a real node may have temporary files in %s", (folder) => {
   expect(problemsOfTemporaryFolder(folder)).toEqual([]);
 });
 
 test.each(["/dev", "/dev/shm/mine", "/tmp/../dev/shm"])(
-  "a node does not see temporary files in %s",
+  "a real node is refused if temporary files are in %s",
   (folder) => {
     expect(problemsOfTemporaryFolder(folder)).toEqual([
       `temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`,

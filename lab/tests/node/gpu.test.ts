@@ -9,7 +9,7 @@ import { renderCases } from "../../node/gpu/table";
 const factLines = ["NVIDIA H100 80GB HBM3, 580.159.04, 81559, 700.00, 200.00, 700.00"];
 const settingLines = ["700.00, Enabled, Default, Disabled, Disabled, Enabled"];
 
-test("nvidia-smi's output is read as a card with its settings", () => {
+test("nvidia-smi's output is read as a card with its settings, and equal cards are counted", () => {
   const cards = parseCards(factLines, settingLines);
   expect(cards).toEqual([
     {
@@ -32,7 +32,7 @@ test("nvidia-smi's output is read as a card with its settings", () => {
   expect(gpusOf([...cards, ...cards])).toEqual([{ model: "H100 80GB HBM3", count: 2 }]);
 });
 
-test("the error for a card that the tables lack has its name", () => {
+test("the error for a card that the tables lack contains the card's name", () => {
   const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settingLines);
   expect(() => gpusOf(cards)).toThrow(
     /^--gpu: components\/recipe\/facts\/data\/cards.json has no NVIDIA Z999/,

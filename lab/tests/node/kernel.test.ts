@@ -26,7 +26,7 @@ test.each<[string[], string[]]>([
   ],
   [["mknod"], ["no device can be created: mknod failed"]],
   [["cc"], ["the C compiler cannot build a static program (Debian: libc6-dev): cc failed"]],
-])("if %j fail, the lab refuses a real node because: %j", (failingPrograms, reasons) => {
+])("if %j fail, the reasons against a real node are %j", (failingPrograms, reasons) => {
   expect(findMissingFeatures(shellWithFailing(...failingPrograms))).toEqual(reasons);
 });
 

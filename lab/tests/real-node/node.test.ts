@@ -26,7 +26,7 @@ describeOnRealNode("a real node", () => {
     expect(status).toBe(0);
   });
 
-  test("emulated and real GPU feature discovery set the same labels, with either master of Node Feature Discovery", async () => {
+  test("real GPU feature discovery sets each label of the emulated one, with the same value", async () => {
     const labelsOf = async (): Promise<Record<string, string>[]> => {
       const nodes = await Promise.all(
         [realNode, emulatedNode].map((name) => lab.kubernetes.readPath(`/api/v1/nodes/${name}`)),

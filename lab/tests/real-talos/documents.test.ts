@@ -18,7 +18,7 @@ const isRequested = reasonsToSkip(["v1.14.1"]).length === 0;
   afterAll(() => workspace.remove());
 
   test.each(["velaryon", "modern"])(
-    "the machines of %s are valid",
+    "are valid for the machines of %s",
     async (stack) => {
       const { talosctl = "" } = await provideTalosPrograms(RELEASE);
       const { spec } = stackConfiguration(stack, { timeScale: 1, machines: "emulated" });

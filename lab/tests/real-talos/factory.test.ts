@@ -29,7 +29,7 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
     expect(factory.errors.filter((error) => /generating|pushing|signing/.test(error))).toEqual([]);
   });
 
-  test("has an installer's size for the boot partition in the manifests that the preflight reads", async () => {
+  test("gives an installer for which the preflight reads the size of the UKI, within 5 %", async () => {
     const schematic = await factory.register("customization: {}");
     const sizeOf = sizesOf(
       new RealWeb(systemClock, {}),

@@ -115,6 +115,7 @@ describeReal(`Secure Boot ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () 
         bootedWithUKI: true,
       });
       expect(await readEphemeralVolume()).toEqual(volume);
+      // The next tests begin with this state of the machine.
       await testBed.machine.cutPower();
       copyMachineFiles("machine", "copy");
     },
