@@ -114,7 +114,7 @@ describe("the stack selected in Pulumi", () => {
     expect(selectedStack({ ...environment, ...variables })?.name).toBe("dev");
   });
 
-  test("is found by the shell's path of the folder, like in Pulumi", () => {
+  test("is found by the shell's path (PWD) of a linked folder, as Pulumi finds it", () => {
     enterProject("target", {});
     const linked = path.join(home, "linked");
     fs.symlinkSync(path.join(home, "target"), linked);
@@ -136,7 +136,7 @@ describe("the stack selected in Pulumi", () => {
     );
   });
 
-  test("is unknown if its file is no JSON, or if Pulumi has no home", () => {
+  test("is unknown if Pulumi's settings of the project are not JSON, or if neither PULUMI_HOME nor HOME is set", () => {
     enterProject("broken-settings", {});
     for (const file of fs.readdirSync(path.join(pulumi, "workspaces")))
       fs.writeFileSync(path.join(pulumi, "workspaces", file), "{");

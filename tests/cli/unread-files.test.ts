@@ -41,7 +41,7 @@ async function checkFile(file: string, ...argv: string[]) {
   };
 }
 
-describe("a patch file that a talconfig names", () => {
+describe("a file that a talconfig names", () => {
   const sopsBinary = JSON.stringify({
     data: "ENC[AES256_GCM,data:a,type:str]",
     sops: { mac: "ENC[AES256_GCM,data:b]" },
@@ -81,7 +81,7 @@ describe("a patch file that a talconfig names", () => {
       /create or fetch the file as your repository describes it/,
     ],
   ])(
-    "is reported if it is missing, with the command that creates it from %s",
+    "is reported if it is missing, with the command that creates it: %s",
     async (_, name, files, command) => {
       const folder = makeRepository({ "talos/talconfig.yaml": talconfig(name), ...files });
       const file = path.join(folder, "talos/talconfig.yaml");
@@ -135,7 +135,7 @@ describe("a patch file that a talconfig names", () => {
     ]);
   });
 
-  test("is reported as written twice if two machineFiles refer to it, even if it is missing", async () => {
+  test("is reported for each of two machineFiles if it is missing, and so is the path that both write", async () => {
     const part = {
       path: "/etc/cri/conf.d/20-customization.part",
       op: "create",
@@ -184,7 +184,7 @@ describe("the variables of a talconfig", () => {
   const run = (file: string, ...argv: string[]) =>
     runVerb("check", check, [file, ...argv], { MY_SECRET: "s3cr3t", OTHER: "0ther" });
 
-  test("are not filled in by check without --env", async () => {
+  test("are filled in by check only with --env, which refuses an unset variable", async () => {
     const folder = makeRepository({ "talconfig.yaml": text });
     for (const format of ["text", "github", "sarif"]) {
       const { result, remark } = await run(folder, `--format=${format}`);
@@ -195,7 +195,7 @@ describe("the variables of a talconfig", () => {
     await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
   });
 
-  test("are not filled in by import without --env", async () => {
+  test("are filled in by import only with --env", async () => {
     const folder = makeRepository({
       "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}"),
     });

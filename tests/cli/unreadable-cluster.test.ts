@@ -181,7 +181,7 @@ describe("a doctor that cannot read everything", () => {
     );
   };
 
-  test("skips the machines without a talosconfig, exits with status 0 and prints a note", async () => {
+  test("skips the machines if there is no talosconfig, exits with status 0 and prints a note", async () => {
     const file = writeKubeconfig(folder, await urlOf(startApiServer(clusterWithGpu)));
     const { status, report } = await runDoctor(cli, ["--kubeconfig", file]);
     expect(status).toBe(0);
@@ -226,29 +226,6 @@ describe("a doctor that cannot read everything", () => {
     expect(report.unseen[0]).toMatch(/the credential plugin `.*plugin` did not end within 0\.8 s/);
     await waitUntilEnded(pids());
   });
-
-  test("uses the token of a credential plugin", async () => {
-    const token = JSON.stringify({ kind: "ExecCredential", status: { token: "t0ken" } });
-    let authorization: string | undefined;
-    const url = await urlOf(
-      startServer((request, response) => {
-        authorization = request.headers.authorization;
-        response.end(JSON.stringify({ kind: "NodeList", items: [] }));
-      }),
-    );
-    const exec = {
-      apiVersion: "client.authentication.k8s.io/v1",
-      command: "echo",
-      args: [token],
-      interactiveMode: "Never",
-    };
-    const { status } = await runDoctor(cli, [
-      "--kubeconfig",
-      writeKubeconfig(folder, url, { exec }),
-    ]);
-    expect(status).toBe(1);
-    expect(authorization).toBe("Bearer t0ken");
-  });
 });
 
 describe("the doctor", () => {
@@ -289,5 +266,28 @@ describe("the doctor", () => {
     );
     expect(stdout).not.toContain("\x1b[");
     expect(stdout).not.toContain("nothing found");
+  });
+
+  test("uses the token of a credential plugin", async () => {
+    const token = JSON.stringify({ kind: "ExecCredential", status: { token: "t0ken" } });
+    let authorization: string | undefined;
+    const url = await urlOf(
+      startServer((request, response) => {
+        authorization = request.headers.authorization;
+        response.end(JSON.stringify({ kind: "NodeList", items: [] }));
+      }),
+    );
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: "echo",
+      args: [token],
+      interactiveMode: "Never",
+    };
+    const { status } = await runDoctor(cli, [
+      "--kubeconfig",
+      writeKubeconfig(folder, url, { exec }),
+    ]);
+    expect(status).toBe(1);
+    expect(authorization).toBe("Bearer t0ken");
   });
 });

@@ -403,7 +403,7 @@ describe("containerd's part, if a machine's files write it more than once", () =
     ]);
   });
 
-  test("is reported on Talos 1.14, which uses only the first", async () => {
+  test("is reported on Talos 1.14, which uses only the first item", async () => {
     expect(await findingsOf("v1.14.0")).toContainEqual({
       place: "all.yaml:4 machine-file-once",
       message: expect.stringMatching(/Talos ≥ 1\.14 uses only the first item/) as string,

@@ -24,7 +24,7 @@ describe("a JSON patch that adds an existing member", () => {
     return (await runVerb("check", check, [file])).result;
   };
 
-  test("replaces it, as RFC 6902 says, which writes no file twice", async () => {
+  test("replaces the member (RFC 6902), so that no file is written twice", async () => {
     expect(await resultOf(merged, patchOf("/machine/files", [item("a"), part]))).toBe("");
     expect(
       await resultOf(patchOf("/machine/files", [part]), patchOf("/machine/files", [part])),
@@ -32,7 +32,7 @@ describe("a JSON patch that adds an existing member", () => {
     expect(await resultOf(merged, patchOf("/machine/files", [part], "replace"))).toBe("");
   });
 
-  test("appends to a list at the index -, like a merge patch", async () => {
+  test("appends to the list with the index -, as a merge patch does, so that a file is written twice", async () => {
     const appended = await resultOf(merged, patchOf("/machine/files/-", part));
     expect(appended).toContain("20-customization.part is written again");
     expect(await resultOf(merged, merged)).toContain("/var/a is written 2 times");

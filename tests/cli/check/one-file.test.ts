@@ -50,7 +50,7 @@ const podWithNvidiaClass = yaml`
     containers: [{ name: whisper, image: busybox, resources: { limits: { nvidia.com/gpu: 1 } } }]
 `;
 
-describe("finds", () => {
+describe("check finds", () => {
   test("a misspelt field of a machine configuration", () =>
     expectFindings({
       file: yaml`
@@ -203,7 +203,7 @@ describe("finds", () => {
       ],
     }));
 
-  test("a second document after SOPS' addition to the first", () =>
+  test("a misspelt field in a second document, after SOPS' addition to the first", () =>
     expectFindings({
       talos: ["v1.13.6"],
       file: yaml`
@@ -221,7 +221,7 @@ describe("finds", () => {
       findings: [{ line: 8, check: "patch-schema", problem: /hostnam/ }],
     }));
 
-  test("a cluster template of Omni", () =>
+  test("faults in a cluster template of Omni", () =>
     expectFindings({
       file: yaml`
         kind: Cluster
@@ -270,7 +270,7 @@ describe("finds", () => {
       findings: [{ line: 10, check: "external", problem: /toolkit.enabled/ }],
     }));
 
-  test("items of a List", () =>
+  test("faults in items of a List", () =>
     expectFindings({
       talos: ["v1.13.6"],
       file: yaml`
@@ -303,7 +303,7 @@ describe("finds", () => {
       ],
     }));
 
-  test("JSON patch operations on machine files", () =>
+  test("faults in JSON patch operations on a machine", () =>
     expectFindings({
       talos: ["v1.13.6"],
       file: yaml`
@@ -327,7 +327,7 @@ describe("finds", () => {
       ],
     }));
 
-  test("resources of Omni", () =>
+  test("faults in resources of Omni", () =>
     expectFindings({
       file: yaml`
         metadata: { type: ConfigPatches.omni.sidero.dev }
@@ -366,7 +366,7 @@ describe("finds", () => {
       ],
     }));
 
-  test("a RuntimeClass without a handler on Talos 1.15", () =>
+  test("a pod whose RuntimeClass has no handler on Talos 1.15", () =>
     expectFindings({
       talos: ["v1.15.0"],
       file: podWithNvidiaClass,
@@ -444,7 +444,7 @@ describe("finds", () => {
     }));
 });
 
-describe("finds nothing in", () => {
+describe("check finds nothing in", () => {
   test("a talhelper patch with an escaped $patch", () =>
     expectFindings({
       file: yaml`
@@ -556,6 +556,6 @@ describe("finds nothing in", () => {
       findings: [],
     }));
 
-  test("a RuntimeClass of NVIDIA on Talos 1.14", () =>
+  test("a pod with NVIDIA's RuntimeClass on Talos 1.14", () =>
     expectFindings({ talos: ["v1.14.6"], file: podWithNvidiaClass, findings: [] }));
 });

@@ -605,13 +605,13 @@ describe("containerd's options on Talos 1.14", () => {
     expect(await readContainerd({ read })).toEqual({ containerdPart: "" });
   });
 
-  test("are set in the stack without a comment if the stack would write the same part", () => {
+  test("are set in the stack without a comment if the customization has only these options", () => {
     const discovery = discoverWith({ customization: part });
     expect(discovery.containerd).toEqual(containerd);
     expect(discovery.comments).not.toContain("containerd");
   });
 
-  test("are set in the stack with a comment if the part has further settings", () => {
+  test("are set in the stack with a comment if the customization has other settings besides these options", () => {
     const discovery = discoverWith({ customization: `${part}\n[debug]\nlevel = "info"\n` });
     expect(discovery.containerd).toEqual(containerd);
     expect(discovery.comments).toContain("set the same options under containerd here");

@@ -132,7 +132,7 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test("discover kills a talosctl that hangs with its child processes, and writes the rest of the file", async () => {
+test("discover kills a hanging talosctl and its child processes, and writes the stack without the machines' facts", async () => {
   const { program, pids } = writeHangingProgram(folder, "talosctl-hangs");
   const talosconfig = path.join(folder, "talosconfig");
   fs.writeFileSync(talosconfig, "context: a\ncontexts: {a: {endpoints: [127.0.0.1]}}\n");

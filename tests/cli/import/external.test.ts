@@ -69,7 +69,7 @@ describe("the GPU provider that import finds in a repository", () => {
     );
   });
 
-  test("is unknown if its file is not YAML, which is reported", async () => {
+  test("is not found in a file that is not YAML, and a remark requests the repair of that file", async () => {
     const { remarks, status } = await importRepository({
       "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace(
         "spec:",

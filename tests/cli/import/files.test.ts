@@ -260,7 +260,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
   });
 
-  test("is listed only after its owner has corrected a value that the chart refuses", async () => {
+  test("is not listed while the chart refuses one of its values, and a remark requests the correction", async () => {
     write("apps/gpu/helmrelease.yaml", withValues('gfd: { enabld: true }, failOnInitError: "no"'));
     const { config, remarks } = await importIntoRepository();
     expect(config["talos-gpu:external"]).toEqual({ kind: "devicePlugin", namespace: "gpu" });
@@ -291,7 +291,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     );
   });
 
-  test("is not listed if there are two, because the files do not show the cluster of each", async () => {
+  test("is not listed if the repository has two, because the files do not show the cluster of each", async () => {
     write("apps/gpu/second.yaml", helmRelease);
     const { config, remarks } = await importTalconfig();
     expect(config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });

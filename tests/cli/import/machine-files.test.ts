@@ -17,7 +17,7 @@ function writeTalconfig(text: string): string {
   return file;
 }
 
-describe("the containerd part in a talconfig's machineFiles", () => {
+describe("the containerd part of a talconfig", () => {
   const part =
     '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n';
   const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content: part };
@@ -29,12 +29,12 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     });
 
   test.each([
-    ["of a node", talconfig({}, { machineFiles: [file] })],
+    ["a node's machineFiles", talconfig({}, { machineFiles: [file] })],
     [
-      "of a role, in a file",
+      "a role's machineFiles, which name a file",
       talconfig({ worker: { machineFiles: [{ ...file, content: "@part.toml" }] } }),
     ],
-  ])("is imported: %s", async (_, text) => {
+  ])("is imported from %s", async (_, text) => {
     const talconfigFile = writeTalconfig(text);
     fs.writeFileSync(path.join(path.dirname(talconfigFile), "part.toml"), part);
     const { config, remarks } = await runImport(talconfigFile, "--gpu", "gpu=RTX 3060");
@@ -44,7 +44,7 @@ describe("the containerd part in a talconfig's machineFiles", () => {
     );
   });
 
-  test("is reported if a patch also writes it", async () => {
+  test("is reported if machineFiles and a patch both write it", async () => {
     const patch = stringify({ machine: { files: [{ ...file, content: "[metrics]\n" }] } });
     const talconfigFile = writeTalconfig(talconfig({ patches: [patch] }, { machineFiles: [file] }));
     const { remarks } = await runImport(talconfigFile, "--gpu", "gpu=RTX 3060");

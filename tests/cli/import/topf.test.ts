@@ -156,7 +156,7 @@ describe("import of a topf.yaml", () => {
       { "topf.yaml": topf({ talosVersion: "v1.12.6" }) },
       /^talosVersion: has several values \(v1\.13\.6, v1\.12\.6\)/m,
     ],
-  ])("reports %s, and reads the rest", async (_, files, message) => {
+  ])("reports %s, and imports the machine nevertheless", async (_, files, message) => {
     const { config, remarks, status } = await importTopf({
       "topf.yaml": topf(),
       ...commonFiles,

@@ -81,7 +81,7 @@ test("a note requests the driver of a machine with an unknown schematic", async 
   );
 });
 
-test("an Image Factory that does not answer with --factory is reported", async () => {
+test("with --factory, an Image Factory that does not answer is reported", async () => {
   const fetchMock = jest
     .spyOn(globalThis, "fetch")
     .mockRejectedValue(new TypeError("fetch failed"));

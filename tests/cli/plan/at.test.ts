@@ -148,7 +148,7 @@ test("a stack file that is a symbolic link is refused", async () => {
   );
 });
 
-test("a stack that the commit lacks is reported", async () => {
+test("a stack that the commit lacks is reported, and so is a commit that git lacks", async () => {
   pullRequest(() => write("flux/values.yaml", values({})));
   const missingStack = path.join(folder, "stacks/Pulumi.gone.yaml");
   await expect(runVerb("plan", verb, ["--stack", missingStack, "--at", "head"])).rejects.toThrow(

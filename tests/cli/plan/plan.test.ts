@@ -47,7 +47,7 @@ test("the page of one stack equals the committed file", () => {
   );
 });
 
-test.each(stacks)("%s against itself changes nothing", (stack) => {
+test.each(stacks)("the stack %s, compared with itself, has no changes", (stack) => {
   const comparison = compareWith(stack, readStackFile(stack));
   expect(comparison).toMatchObject({ stackChanges: [], valueChanges: [], away: [] });
   expect(pageOf(comparison)).toContain("Nothing changes compared with `main`.");
@@ -77,7 +77,7 @@ describe.each(edits)("the plan of the edit $name of $stack", ({ name, stack, cha
     for (const { field } of comparison.stackChanges) expect(page).toContain(`- \`${field}\``);
   });
 
-  test("has one change, and the expected effect on each machine", () => {
+  test("has only the fields of the edit, and the expected effect on each machine", () => {
     // A change between operator and plugin changes two fields.
     expect(comparison.stackChanges).toHaveLength(
       /-to-(plugin|operator|claims)$/.test(name) ? 2 : 1,

@@ -69,7 +69,7 @@ test.each([
   expect(contexts.toSorted()).toEqual(files.includes(first) ? ["a", "b"] : ["b"]);
 });
 
-test("an incomplete entry does not affect the others", () => {
+test("a context without a cluster does not affect the current context", () => {
   const file = writeFile(
     "half",
     kubeconfigOf("a", "https://first", {}, [{ name: "b", context: { user: "me" } }]),

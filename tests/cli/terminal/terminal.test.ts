@@ -22,7 +22,11 @@ describe("terminalOf", () => {
       { NO_COLOR: "" },
       { colour: true, moves: true },
     ],
-    ["gives a dumb terminal neither", { TERM: "dumb" }, { colour: false, moves: false }],
+    [
+      "gives a dumb terminal neither colours nor movement",
+      { TERM: "dumb" },
+      { colour: false, moves: false },
+    ],
   ])("%s", (_, environment, expected) => {
     expect(terminalOf(stream, environment)).toEqual({ columns: 132, ...expected });
   });
@@ -58,7 +62,7 @@ describe("wrap", () => {
       expect(widthOf(line)).toBeLessThanOrEqual(columns);
   });
 
-  test("begins a word that does not fit next to its bullet", () => {
+  test("begins a word that is longer than a line next to its bullet", () => {
     expect(wrap("- abcdefghij", 8, "  ")).toEqual(["- abcdef", "  ghij"]);
   });
 
@@ -67,7 +71,7 @@ describe("wrap", () => {
   });
 });
 
-describe("renderTable", () => {
+describe("a table", () => {
   const head = ["machine", "Talos", "why"];
   const rows = [
     [
