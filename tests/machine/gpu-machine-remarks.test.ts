@@ -29,7 +29,7 @@ async function previewMessages(
 
 const gpus = [{ model: "RTX 5070 Ti" }];
 
-test("the preview of a GpuMachine shows its warnings and notes with the names of its arguments", async () => {
+test("the preview of a GpuMachine shows a finding about one of its arguments under the name of this argument", async () => {
   const { warnings, notes } = await previewMessages({
     gpus,
     versionContract: "v1.12",

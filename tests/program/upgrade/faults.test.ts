@@ -521,7 +521,8 @@ describe("state that an earlier run left", () => {
         },
       },
       {
-        cluster: { state: nodeState({ unschedulable: true }) },
+        // The user has run the command, and has cordoned the node since then.
+        node: { unschedulable: true, annotations: {} },
         expect: { node: { unschedulable: true, annotations: {} } },
       },
     ));
@@ -569,7 +570,7 @@ describe("state that an earlier run left", () => {
       { machine: { driverWorks: false }, expect: { error: ["no NVIDIA driver is loaded"] } },
       {
         machine: machineWithArgument,
-        cluster: { state: nodeState({ unschedulable: true }) },
+        node: { annotations: {} },
         task: { schematicId: schematics.other },
         previousResult: { schematicId: schematics.plain },
         expect: {
