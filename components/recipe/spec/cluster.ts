@@ -13,7 +13,7 @@ import type { SharingSpec } from "./sharing";
 import type { TimeoutsSpec, UpgradeSpec } from "./update";
 import type { WorkloadsSpec } from "./workloads/workloads";
 
-/** Fields of the cluster that a stack sets, and that a `GpuMachine` without a `GpuCluster` sets, too. */
+/** Fields of the cluster that a stack and a `GpuMachine` without a `GpuCluster` both have. */
 export interface AroundMachinesSpec {
   /**
    * Talos release that the machines should run, of the minors 1.8 to 1.15.

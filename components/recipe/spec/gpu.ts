@@ -15,8 +15,8 @@ export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitect
 /** Cards of one model in a machine. */
 export interface GpuSpec {
   /**
-   * Name of the card as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`. Or its
-   * PCI ID as `lspci -nn` prints it, e.g. `10de:1b06`.
+   * Name of the card as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`. You may
+   * instead write the card's PCI ID as `lspci -nn` prints it, e.g. `10de:1b06`.
    * @example `RTX 5070 Ti`
    */
   model: string;
@@ -34,7 +34,7 @@ export interface GpuSpec {
    */
   memory?: string;
   /**
-   * Number of such cards in the machine.
+   * Number of cards of this model in the machine.
    * @default `1`
    * @example `2`
    */

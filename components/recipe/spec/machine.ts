@@ -70,17 +70,17 @@ export interface MachineDefaultsSpec {
   configuration?: ConfigurationOwner;
   /**
    * Talos release of these machines, if it differs from the stack's, e.g. in a pool that is upgraded first. Both
-   * releases must be older than Talos 1.13, or both 1.13 or 1.14, or both 1.15 or newer. From 1.13 on, and again from
-   * 1.15 on, pods get GPUs in a different way.
+   * releases must be older than 1.13, or both 1.13 or 1.14, or both 1.15 or newer. The reason is that Talos 1.13 and
+   * Talos 1.15 change how pods get GPUs.
    * @default the stack's `talosVersion`
    * @example `v1.12.7`
    * @causes one reboot of each machine that runs another release
    */
   talosVersion?: string;
   /**
-   * NVIDIA driver of these machines. Fields that are missing here have their values from the stack's `driver`. `import`
-   * writes `{}` for a machine whose image no file describes. With `{}` the plan chooses branch and flavour by the card,
-   * with a warning. Write the driver that the machine runs.
+   * NVIDIA driver of these machines. A field that is missing here has its value from the stack's `driver`. `import`
+   * writes `{}` for a machine whose image no file describes. If the stack's `driver` is missing too, the plan chooses
+   * branch and flavour by the card, with a warning. Write the driver that the machine runs.
    * @default the stack's `driver`
    * @example `{ branch: lts }`
    * @causes a new image, and with it one reboot of each GPU machine
@@ -165,8 +165,8 @@ export interface MachineDefaultsSpec {
    */
   drop?: DropSpec;
   /**
-   * Further strategic-merge patches for the machine's configuration, each as YAML text, applied before the stack's
-   * own. Put no secret in them.
+   * Further strategic-merge patches for the machine's configuration, each as YAML text. They are applied after the
+   * stack's `patches`, and before the package's own settings. Put no secret in them.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
@@ -197,9 +197,9 @@ export interface MachineDefaultsSpec {
   powerLimit?: number;
   /**
    * Whether the machine may be off during an update, e.g. because another system controls its power. It must be a
-   * worker. An update skips the machine, and reports that, if its node is not ready and its Talos API does not answer.
-   * The machine must be online for the update that adds it. A preview finds out whether it is offline; in your own
-   * program, `GpuCluster.withFacts` does.
+   * worker. If its node is not ready and its Talos API does not answer, an update skips the machine, and reports that.
+   * The machine must be online for the update that adds it. A preview finds out whether the machine is offline; in your
+   * own program, `GpuCluster.withFacts` does.
    * @default `false`
    * @example `true`
    * @causes nothing by itself

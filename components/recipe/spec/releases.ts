@@ -151,7 +151,7 @@ export interface MonitoringSpec {
   /**
    * Make a PrometheusRule with alerts for failing cards, each with a remedy. The exporter then also exports the
    * metrics that the alerts need. The cluster must have the Prometheus Operator. In a stack with `bootstrap: true`,
-   * set this only after the cluster has it.
+   * set this only after the cluster has the operator.
    * @default `false`
    * @example `true`
    */

@@ -1,4 +1,4 @@
-/** Resource name of MIG devices: `single` as `nvidia.com/gpu`, `mixed` as `nvidia.com/mig-<profile>`. */
+/** Resource of the MIG devices: `nvidia.com/gpu` with `single`, `nvidia.com/mig-<profile>` with `mixed`. */
 export const MigStrategy = { single: "single", mixed: "mixed" } as const;
 /** A strategy, as text. */
 export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
@@ -37,13 +37,14 @@ export interface MigSpec {
    */
   strategy: MigStrategy;
   /**
-   * MIG profile of the devices into which each card is split, or `all-balanced` or `all-disabled`.
+   * MIG profile of the devices into which each card is split. `all-balanced` splits a card into devices of several
+   * sizes, and `all-disabled` splits no card.
    * @example `1g.12gb`
    */
   profile: string;
 }
 
-/** Sharing or partitioning of the cards; at most one. */
+/** Sharing or partitioning of the cards; at most one kind. */
 export interface SharingSpec {
   /**
    * Time slicing: each card counts as several slices. A pod requests one slice, and pods take turns on the card.

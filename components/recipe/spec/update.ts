@@ -1,10 +1,10 @@
 /** Order of the upgrades, how many machines are upgraded at the same time, and whether pods are evicted first. */
 export interface UpgradeSpec {
   /**
-   * Names of the workers to upgrade before all others, one at a time in this order, after the control planes. Each must
-   * have a GPU. The update upgrades these workers, then installs the GPU provider. It upgrades the other workers once
-   * the smoke tests of these workers have passed. A smoke test that gets no free GPU within `timeouts.gate` counts as
-   * failed.
+   * Names of the workers to upgrade after the control planes and before all other workers, one at a time in this order.
+   * Each must have a GPU. The update upgrades these workers, then installs the GPU provider, and then waits until the
+   * smoke tests of these workers have passed. A smoke test that gets no free GPU within `timeouts.gate` counts as
+   * failed. The update upgrades the other workers afterwards.
    * @default none: the update installs the GPU provider after all machines
    * @example `[gpu-1]`
    */
