@@ -10,12 +10,12 @@ const credentialFiles = {
 } as const;
 
 /**
- * Credentials of Omni, each with its environment variable. If the stack has none, the machine program and Omni's
- * clients themselves read these variables.
+ * Keys of Omni's credentials. If the stack has none, the machine program and Omni's clients themselves read the
+ * environment variables OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY.
  */
 const omniCredentials = ["omniEndpoint", "omniServiceAccountKey"] as const;
 
-/** Keys of a stack's configuration with credentials. */
+/** All keys of a stack's configuration that hold credentials. */
 export const credentialKeys: readonly string[] = [
   ...Object.keys(credentialFiles),
   ...omniCredentials,
@@ -38,7 +38,8 @@ export interface StackConfiguration {
 const check = "configuration";
 
 /**
- * Reads a stack's whole configuration. It uses no list of keys, so a misspelt key reaches the checks.
+ * Reads a stack's whole configuration. Every key except those of credentials becomes a field of the cluster, so a
+ * misspelt key reaches the checks.
  *
  * @param entries Every key (`project:key`) with its text in Pulumi's form: objects and lists are JSON.
  * @param isSecret Whether a key is encrypted in the stack file.

@@ -53,8 +53,8 @@ function providers(
 ): Record<string, pulumi.ProviderResource> {
   return {
     // Without a kubeconfig Pulumi's default provider uses the ambient one. With an explicit identifier the provider
-    // treats a changed server URL as the same cluster. Without it, the provider would replace every object, and fail
-    // because they exist.
+    // treats a changed server URL as the same cluster. Without the identifier, the provider would replace every object,
+    // and fail because the objects already exist.
     ...(kubeconfig === undefined
       ? {}
       : {

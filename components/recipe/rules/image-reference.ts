@@ -1,6 +1,6 @@
 /**
  * Grammar of image references. Transcribed from distribution/reference v0.6.0: reference.go (the grammar), normalize.go
- * (the registry in a name). The kubelet answers others with InvalidImageName.
+ * (the registry in a name). The kubelet answers a text outside of this grammar with InvalidImageName.
  */
 
 const host =

@@ -191,14 +191,14 @@ export const otherServer = ruleFrom((text) => urlProblem(text, ["http", "https"]
   remedy: "write a URL with its scheme, e.g. `http://ollama.ollama.svc:11434`",
 });
 
-/** Model of ollama's. */
+/** Name of a model that ollama pulls. */
 export const ollamaModel = ruleFrom(ollamaModelProblem, {
   why: "ollama refuses to pull it",
   remedy:
     "write the name for `ollama pull`, e.g. `llama3.2:3b` or `hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M`",
 });
 
-/** Model of vLLM's. */
+/** Name of a model that vLLM loads. */
 export const vllmModel = ruleFrom(vllmModelProblem, {
   why: "vLLM exits before it serves the model",
   remedy: "write the model's name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",

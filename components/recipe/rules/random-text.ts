@@ -20,7 +20,10 @@ function changesOf(text: string): number {
 /** Form of digests and of IDs of schematics, which are hexadecimal. */
 const isHexadecimal = (text: string): boolean => /^[0-9a-f]*$/i.test(text);
 
-/** Whether the longest part of a text without a slash is as long as a key, and as random. A path has short parts. */
+/**
+ * Whether the longest of a text's parts between slashes is random and has at least `shortest` characters, as a key has.
+ * The parts of a path are shorter.
+ */
 export function isRandom(text: string, shortest: number): boolean {
   const [longest = ""] = text
     .replace(/(?<!=)=+$/, "")

@@ -13,7 +13,7 @@ const REDACTED = "[redacted]";
 
 /**
  * Replaces the credentials in a text for a log, an error or a file. Its time grows only linearly with the text's
- * length, because the text may come from machines and pods of others.
+ * length, because the text may come from an attacker's pod or machine.
  *
  * @param secrets values that are certainly secret; every occurrence is replaced.
  */
@@ -49,13 +49,13 @@ function withoutPem(text: string): string {
   return parts.join("");
 }
 
-/** Infinity if there is none, so that it is not searched again. */
+/** Position of a mark at or after `start`; Infinity if there is none, so that the caller does not search again. */
 function positionOf(mark: string, text: string, start: number): number {
   const position = text.indexOf(mark, start);
   return position < 0 ? Infinity : position;
 }
 
-/** Behind `-----END PRIVATE KEY-----`. */
+/** Position behind a mark such as `-----END PRIVATE KEY-----`, which begins at `end`. */
 function endOfMark(text: string, end: number): number {
   const mark = /^-----END [A-Z0-9 ]{1,64}-----/.exec(text.slice(end, end + 90));
   return end + (mark?.[0].length ?? "-----END ".length);
@@ -108,7 +108,9 @@ function withoutBlocks(text: string): string {
     );
 }
 
-/** In `Bearer token` and `Basic authentication` the second word is not a secret. */
+/**
+ * Whether the word after `Bearer` or `Basic` is a credential. In `Bearer token` and `Basic authentication` it is not.
+ */
 function isOfScheme(scheme: string, value: string): boolean {
   if (scheme.toLowerCase() === "basic") return isBasicAuth(value);
   return (
@@ -119,7 +121,7 @@ function isOfScheme(scheme: string, value: string): boolean {
   );
 }
 
-/** A name before which and after which a value may follow. Each character is read once. */
+/** A word that may be the name of a value. */
 const NAME = /[\w.-]+/g;
 
 /** Characters between a name and its value: in YAML, JSON, JSON within JSON, environments, flags, TOML, Go. */
@@ -138,7 +140,7 @@ const ALL_BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\]))+/y;
 /** Longest value in quotes that may have several lines. */
 const longestQuoted = 4_000;
 
-/** Words that users write after `token:`, and that are not tokens. */
+/** Words that may follow `token:` in a message, and that are not tokens. */
 const prose = new Set([
   "a",
   "an",
@@ -274,7 +276,7 @@ interface Value {
   start: number;
   end: number;
   isQuoted: boolean;
-  /** HTTP headers whose whole line is secret. */
+  /** Whether the name is an HTTP header, whose whole line is secret. */
   isHeader: boolean;
 }
 
@@ -283,7 +285,9 @@ const matchAt = (pattern: RegExp, text: string, start: number): string | undefin
   return pattern.exec(text)?.[0];
 };
 
-/** The beginning of the value after a name; undefined if no value follows. */
+/**
+ * Place of the value after a name; undefined if no value follows. Only the beginning of a long value without quotes.
+ */
 function valueAt(
   text: string,
   nameStart: number,
@@ -320,7 +324,7 @@ function valueAt(
   };
 }
 
-/** Up to the quote that ends it; else up to the end of the line. */
+/** Length of a value up to the quote that ends it; without such a quote, up to the end of the line. */
 function quotedLength(text: string, quote: string): number {
   const close = text.indexOf(quote);
   return close >= 0 ? close : lineEnd(text, 0);
@@ -330,7 +334,7 @@ function endOfBare(text: string, { start, end }: Value): number {
   return end - start < 390 ? end : start + (matchAt(ALL_BARE, text, start)?.length ?? 0);
 }
 
-/** Whether only indentation and the dash of a list come before. */
+/** Whether only indentation, the dash of a list and a quote stand before a position in its line. */
 function isFirstOfLine(text: string, position: number): boolean {
   const textBefore = text.slice(Math.max(0, position - 80), position);
   const line = textBefore.slice(textBefore.lastIndexOf("\n") + 1);

@@ -17,8 +17,9 @@ const mark = (kind: string, pattern: RegExp, isSecret?: (match: string) => boole
 
 /**
  * Kinds of secrets with a known form. Most prefixes, and the forms of the keys of Azure and AWS, are those of the rules
- * of gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The rest follow the documentation
- * of each issuer. Bounds, edges and the tests against false hits are our own, so no rule is copied as a whole.
+ * of gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The other forms are those in the
+ * documentation of each issuer. Bounds, edges and the tests against false hits are our own, so no rule is copied as a
+ * whole.
  */
 const marks: Mark[] = [
   mark("a private key", /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/g),
@@ -96,7 +97,8 @@ function isKeyOfApi(key: string): boolean {
 }
 
 /**
- * Tokens of kubeadm's form are random (cluster-bootstrap, `[a-z0-9]{6}\.[a-z0-9]{16}`), and a file's name seldom is.
+ * Whether a text of this form is a token of kubeadm (cluster-bootstrap, `[a-z0-9]{6}\.[a-z0-9]{16}`), and not the name
+ * of a file. A token is random, so it contains both digits and letters.
  */
 function isBootstrapToken(token: string): boolean {
   const secret = token.slice(7);
@@ -112,7 +114,7 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z0-9]/)
     .filter((word) => word !== "");
 
-/** Words that may come after the word that decides. */
+/** Last words of a name that only describe the form of the value. The word before them decides. */
 const formOfValue = new Set([
   "data",
   "value",
@@ -200,7 +202,7 @@ export function namesSecret(name: string): boolean {
   return whole.has(last) || always.test(last);
 }
 
-/** Names whose values often are secrets, and often are not: `key: nvidia.com/gpu`. */
+/** Names whose value may be a secret, or may be none, as in `key: nvidia.com/gpu`. */
 const doubtful = new Set([
   "key",
   "keys",
@@ -257,14 +259,14 @@ export function passwordOfUrl(
   const slash = word.search(/[/?#]/);
   if (colon < 0 || (slash >= 0 && slash < colon)) return undefined;
   const authority = slash < 0 ? word : word.slice(0, slash);
-  // A password may hold a slash, though it should not; after a port, an @ begins a digest.
+  // Some passwords contain a slash, although a URL does not allow it. An `@` after a port and a slash begins a digest.
   const isPort = slash >= 0 && /^\d{1,5}$/.test(word.slice(colon + 1, slash));
   const atSign =
     authority.includes("@") || isPort ? authority.lastIndexOf("@") : word.lastIndexOf("@");
   return atSign > colon + 1 ? { start: start + 3 + colon + 1, end: start + 3 + atSign } : undefined;
 }
 
-/** Longest text that is searched: no token is longer. */
+/** Number of characters of a text that are searched for a secret. No token is longer. */
 const looked = 100_000;
 
 /** Kind of the secret in a text; undefined if the text contains no secret with a known form. */
@@ -285,5 +287,5 @@ export function secretIn(text: string): string | undefined {
   return undefined;
 }
 
-/** Whether the value of a doubtful name is a secret. */
+/** Whether the value of a doubtful name looks like a secret. */
 export const looksSecret = (value: string): boolean => isBasicAuth(value) || isRandom(value, 16);

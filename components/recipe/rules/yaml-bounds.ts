@@ -4,7 +4,7 @@ import { Composer, type Document, Lexer, LineCounter, Parser, type CST } from "y
 export interface Bounds {
   /** Greatest number of entries: single values, keys, lists and mappings. */
   entries: number;
-  /** Greatest number of characters of all texts, with those of aliases. */
+  /** Greatest number of characters of all texts, including those that aliases repeat. */
   characters: number;
   /** Greatest number of the lexer's tokens: words, marks, blanks, ends of lines, comments. */
   tokens: number;
@@ -54,7 +54,7 @@ export const isBeyondBounds = (error: unknown): boolean => error instanceof TooM
 export const tooManyEntries = (maxEntries: number): Error =>
   new TooMuch(`it has more than ${maxEntries} entries, with its aliases written out`);
 
-/** Reason to refuse a text whose aliases stand for too many entries. */
+/** Reason to refuse a text with too many characters, including those of its aliases. */
 export const tooManyCharacters = (maxCharacters: number): Error =>
   new TooMuch(`it has more than ${maxCharacters} characters, with its aliases written out`);
 
@@ -72,7 +72,7 @@ export interface Documents {
  * comments or brackets. A document lists its mistakes in `errors`; the first mistake has a place.
  *
  * @param options of the parser.
- * @param isOne whether a text without a document has an empty one.
+ * @param isOne whether the result for a text without a document is one empty document.
  */
 export function boundedDocuments(
   text: string,
@@ -108,7 +108,7 @@ function refused(error: TooMuch, composer: Composer): Document {
   return empty;
 }
 
-/** The parser's result for a text, like that of `Parser.parse`. */
+/** The parser's tokens for a text, as `Parser.parse` yields them. Throws at the first token beyond a bound. */
 function* boundedTokens(
   text: string,
   bounds: Bounds,

@@ -43,7 +43,7 @@ const options = {
   customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags],
 } as const;
 
-/** Value of a text in YAML 1.2; undefined if it is invalid or beyond the bounds. */
+/** Value of a text in YAML 1.2; undefined if the text is invalid, beyond the bounds, or not exactly one document. */
 export function yamlIn(text: string): unknown {
   const [document, ...otherDocuments] = plainDocuments(text).documents;
   return document === undefined || otherDocuments.length > 0
@@ -98,7 +98,7 @@ export const talosDocuments = (text: string): readonly Document[] => readAsTalos
 /** New documents of a text as Talos reads them. The caller may change them. */
 export const ownDocuments = (text: string): Document[] => asTalosReads(text).documents;
 
-/** Number of tokens of a text, up to the end of the reading. */
+/** Number of tokens of a text; for a text beyond the bounds, of the part that was read. */
 export const tokensOf = (text: string): number => readAsTalos(text).tokens;
 
 /** Number of entries in a text's documents, with those of aliases. */
@@ -130,11 +130,11 @@ function read(parsed: Documents, bounds: Bounds): Documents {
 }
 
 /**
- * Records the value of a document, or adds an error. An error is a duplicate key in a mapping, or an alias that names
- * no anchor, is in its own anchor, or multiplies the content.
+ * Records the value of a document, or adds an error to it: for a duplicate key in a mapping, for a document beyond the
+ * bounds, or for an alias that names no anchor or is a part of its own anchor.
  *
- * @param remaining remaining bounds for this document.
- * @returns remaining bounds for the next documents.
+ * @param remaining what the documents before this one leave of the bounds.
+ * @returns what is left for the next document.
  */
 function readValue(
   document: Document,
@@ -196,7 +196,10 @@ function readValue(
   }
 }
 
-/** Number of entries in a list of machines, which are not counted. Large machines count fully. */
+/**
+ * Number of entries in a list of machines that do not count: a machine counts as one entry, unless it has more than
+ * `ofMachine` entries.
+ */
 function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): number {
   const machines = isMap(contents) ? contents.get("nodes", true) : undefined;
   if (!isSeq(machines)) return 0;

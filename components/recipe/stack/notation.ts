@@ -83,7 +83,9 @@ export const texts = z.record(z.string(), z.string());
 /** Labels by key. */
 export const labels = ruledMapping(rules.qualifiedName, () => rules.labelValue);
 
-/** NVIDIA's driver: open-gpu-kernel-modules, ctrl0000gpu.h, NV0000_CTRL_GPU_MAX_ATTACHED_GPUS. */
+/** Number of cards in a machine. Limit: open-gpu-kernel-modules, ctrl0000gpu.h, NV0000_CTRL_GPU_MAX_ATTACHED_GPUS. */
 export const cards = counted(32, "NVIDIA's driver attaches at most 32 cards to a machine");
-/** Limit of time slicing: each replica is an entry of some 60 bytes in a gRPC message of at most 4 MiB. */
+/**
+ * Number of slices of a card. The limit: each slice is an entry of some 60 bytes in a gRPC message of at most 4 MiB.
+ */
 export const replicas = z.number().int().max(65_536);

@@ -36,7 +36,8 @@ export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding
 }
 
 /**
- * Reads a stack, even with mistakes of shape, so that the checks can run on the rest. It turns the pools into machines.
+ * Reads a stack and turns its pools into machines. Parts with a mistake of shape are left out, so that the checks can
+ * run on the other parts.
  */
 export function readSpec(raw: unknown): ReadStack {
   const { spec, findings, pruned } = readAs(specSchema, raw) as ReadData<StackSpec>;
@@ -57,7 +58,7 @@ export function readSpec(raw: unknown): ReadStack {
   };
 }
 
-/** Reads data by a schema, even with mistakes of shape. The keys of the result are sorted. */
+/** Reads data by a schema, and leaves out parts with a mistake of shape. The keys of the result are sorted. */
 export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z.infer<S>> {
   const plain = readPlain(raw);
   const pruned = plain.leftOutPaths.map(fieldOf);
@@ -87,8 +88,8 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
 }
 
 /**
- * Placeholder for a missing required field, so that the other fields can be checked. The field itself gets no
- * finding.
+ * Placeholder for a missing required field, so that the checks can run on the other fields. What the checks find about
+ * the placeholder is dropped: a finding already reports the field as missing.
  */
 function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") return third === "address" ? String(second) : undefined;
@@ -97,7 +98,11 @@ function placeholderFor([first, second, third]: Path): string | undefined {
     : undefined;
 }
 
-/** Removes a wrong value, or the part that needs it. Returns the path of the removed part. */
+/**
+ * Removes a wrong value. Replaces a missing value by its placeholder, or removes the part that needs the value.
+ *
+ * @returns the path of the removed or replaced part.
+ */
 function repair(root: unknown, path: Path): Path {
   const parent = path.slice(0, -1).reduce<any>(childAt, root);
   const last = path.at(-1);

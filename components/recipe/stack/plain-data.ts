@@ -2,7 +2,7 @@ import { type FindingText, shown } from "../rules/finding";
 import { writePath } from "../shape";
 import type { Finding } from "../types";
 
-/** Deepest nesting, and most values: far beyond ten thousand machines. */
+/** Deepest nesting and greatest number of values of a stack. A stack with ten thousand machines has far fewer. */
 const deepest = 64;
 const mostValues = 1_000_000;
 /** Longest key and longest text (Talos' own limit for a configuration is 4 MiB). */
@@ -13,8 +13,8 @@ const longestText = 1024 * 1024;
  * Reads a value from outside as plain data. It leaves out and reports parts that are not plain data, too deep, too long
  * or unreadable. Later code can rely on a tree of bounded size.
  *
- * @returns plain data, with sorted keys in every mapping, because their order has no meaning; and the paths that
- *   were left out.
+ * @returns `value` as plain data. The keys of every mapping are sorted, because their order has no meaning.
+ *   `leftOutPaths` are the paths of the parts that are left out.
  */
 export function readPlain(raw: unknown): {
   value: unknown;
@@ -27,7 +27,7 @@ export function readPlain(raw: unknown): {
   let count = 0;
 
   const leaveOut = (path: PropertyKey[], finding: FindingText): undefined => {
-    // One of several equal findings is enough.
+    // A user needs no more than the first hundred findings.
     if (findings.length < 100) findings.push({ check: "shape", field: fieldOf(path), ...finding });
     leftOutPaths.push(path);
     return undefined;

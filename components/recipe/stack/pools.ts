@@ -13,8 +13,8 @@ const mostMachines = 5_000;
  * Turns the pools into machines, and applies the defaults to every machine. Pure. Single machines come before those of
  * pools, but no result depends on this order.
  *
- * @returns the findings; the fields that were filled in so that the checks can run on a machine; and the pool of each
- * machine from a pool, by node name.
+ * @returns `filled` lists the fields that have an invented value, so that the checks can run on their machine. `poolOf`
+ * has the pool of each machine that comes from one, by node name.
  */
 export function expandStack({
   machines = {},
@@ -88,7 +88,7 @@ export function expandStack({
 
 const needed = ["role", "configuration"] as const;
 
-/** Required fields that neither the machines nor the stack sets. */
+/** Reports and returns the required fields that neither a machine or pool nor `machineDefaults` sets. */
 function reportMissing(field: string, fields: MachineDefaultsSpec, findings: Finding[]): string[] {
   const missing = needed.filter((key) => fields[key] === undefined);
   for (const key of missing)
@@ -102,7 +102,7 @@ function reportMissing(field: string, fields: MachineDefaultsSpec, findings: Fin
   return missing;
 }
 
-/** A machine; without a role or owner, with defaults that let the checks look at the rest. */
+/** The machine with these fields. A missing role or owner gets a default, so that the checks can run on the machine. */
 function complete(fields: MachineDefaultsSpec, address: string, uuid?: string): MachineSpec {
   const { role = "worker", configuration = "adopted" } = fields;
   return { ...fields, address, role, configuration, ...(uuid === undefined ? {} : { uuid }) };
@@ -142,7 +142,7 @@ const nameOf = (names: string, number: number): string =>
 
 /**
  * Merges equal findings about several machines into one, at the place of the first. A finding about a value of
- * `machineDefaults` gets that field, and a finding about machines of a pool names the pool.
+ * `machineDefaults` has the path in `machineDefaults` as its field. A finding about machines of a pool names the pool.
  *
  * @param written the stack before its pools were applied, without parts of a wrong shape.
  */
@@ -218,7 +218,7 @@ function fromDefaults(
   return isMerged && hasSubKey(defaults[key]) && !hasSubKey(ownFields[key]);
 }
 
-/** The machine of a finding's field, of these names. */
+/** The machine, out of these names, to which a finding's field belongs; undefined if it belongs to none. */
 function machineOf(field: string, names: Set<string>): string | undefined {
   const rest = /^machines\.(.+)$/.exec(field)?.[1];
   if (rest === undefined) return undefined;

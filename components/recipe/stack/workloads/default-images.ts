@@ -3,8 +3,8 @@ import { workloads } from "../../facts/data/images.json";
 import type { WorkloadKind } from "./index";
 
 /**
- * Default images of workloads, by the newest CUDA that the drivers support. Undefined for a kind that must name its
- * image. Without one of the kinds this does not compile.
+ * Default image of each kind of workload, by the newest CUDA that the drivers support. Undefined for a kind whose image
+ * the stack must set. This does not compile if a kind is missing.
  */
 export const defaultImages: Readonly<Record<WorkloadKind, ((cuda: string) => string) | undefined>> =
   {

@@ -17,11 +17,11 @@ import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../
 /** Name of a kind of workload: its field in a stack. */
 export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
 
-/** Request of a workload for GPUs. */
+/** A workload's request for GPUs. */
 export interface GpuFields extends GpuRequestSpec {
-  /** Default true. */
+  /** Whether the workload runs. Default true. */
   active?: boolean;
-  /** Pods that request them, each on a machine of its own. Default 1. */
+  /** Number of pods that each request `gpus` GPUs, each pod on a machine of its own. Default 1. */
   machines?: number;
   image?: string;
 }
@@ -33,8 +33,8 @@ export interface WorkloadDescriptor<Spec> {
   /** Shape of the component's arguments, without arguments that may be Outputs. */
   readonly argumentsSchema: z.ZodType;
   /**
-   * A stack with only the component's arguments, so that the checks of a stack apply to them, and the field of the
-   * arguments in it.
+   * Workloads of a stack that consist of the component's arguments, so that the checks of a stack apply to these
+   * arguments. `field` is the path of the arguments in that stack.
    */
   asStack(spec: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
   /** Requests for GPUs, by the path below the workload's field; `""` is the workload itself. */
@@ -72,7 +72,7 @@ export const describeWorkload = <
   descriptor: D,
 ): D => descriptor;
 
-/** A workload in a stack, with its name. */
+/** An `asStack` that puts the arguments at the key of their kind, next to other workloads. */
 export const underOwnKey =
   (workload: KindOfWorkload, otherWorkloads: WorkloadsSpec = {}) =>
   (spec: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } => ({
@@ -123,18 +123,18 @@ const tolerations = z.array(
 );
 
 /**
- * Arguments of every workload component that a cluster fills in. Pulumi and Kubernetes wait whole seconds, and at most
- * a week.
+ * Arguments that every workload component has, and that a GpuCluster fills in. Pulumi and Kubernetes wait whole
+ * seconds, and at most a week.
  */
 export const ofCluster = {
   tolerations: tolerations.optional(),
   readyWithin: z.number().int().min(1).max(604_800).optional(),
 };
 
-/** Further arguments of a component with GPUs, without its inputs. */
+/** Arguments that a GpuCluster fills in for a component with GPUs, without those that may be Outputs. */
 export const gpuAccess = { ...ofCluster, exposure: text.optional() };
 
-/** Further arguments of a server with GPUs. */
+/** Arguments that a GpuCluster fills in for a server with GPUs, without those that may be Outputs. */
 export const serverAccess = { ...gpuAccess, serverName: objectName.optional() };
 
 /** Schema of a CUDA release in the driver's notation, e.g. `12.8`. */

@@ -16,7 +16,7 @@ import { ollama } from "./ollama";
 import { pods } from "./pods";
 import { vllm } from "./vllm";
 
-/** All kinds of workloads. This does not compile without one of the kinds in WorkloadsSpec. */
+/** All kinds of workloads. This does not compile if a kind in WorkloadsSpec is missing. */
 export const workloadDescriptors = { ollama, comfyui, litellm, vllm, pods } satisfies {
   [W in KindOfWorkload]-?: WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>;
 };
@@ -29,7 +29,7 @@ const kinds = Object.keys(workloadDescriptors) as WorkloadKind[];
 /** Name of a kind of server with GPUs. A stack may have several servers of a kind, by name. */
 type NamedKind = keyof NamedServerSpec;
 
-/** Shapes of the servers with GPUs. This does not compile without one of the kinds in NamedServerSpec. */
+/** Shapes of the servers with GPUs. This does not compile if a kind in NamedServerSpec is missing. */
 const namedSchemas = {
   ollama: ollama.schema.optional(),
   comfyui: comfyui.schema.optional(),
@@ -48,8 +48,8 @@ const modelsOf = {
 };
 
 /**
- * Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has
- * some letters more.
+ * A Service's name is an RFC 1035 label of at most 63 characters (kubernetes, pkg/apis/core/validation,
+ * ValidateServiceName). The server's name has at most 51, because its volume's name has a suffix.
  */
 const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
@@ -95,7 +95,10 @@ export interface Workload<W extends WorkloadKind = WorkloadKind> {
   kind: W;
   /** Path in the stack, e.g. `workloads.ollama` or `workloads.named.small.ollama`. */
   field: string;
-  /** Name of its resource below the cluster's name, and of its output: the kind, or the server's own name. */
+  /**
+   * The kind, or a server's name under `named`. It is a part of the Pulumi resource's name (`<cluster>-<key>`), and a
+   * server's key in the output `endpoints`.
+   */
   key: string;
   /** Name of its Deployment and its Service. Pods have none. */
   name: string;
@@ -157,7 +160,7 @@ type LanguageServerKind = {
   [W in NamedKind]: (typeof modelsOf)[W] extends undefined ? never : W;
 }[NamedKind];
 
-/** Servers of language models, to which a proxy can route requests, by their kind. */
+/** Running servers of language models, to which a proxy can route requests, in the order of their kinds. */
 export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageServer[] =>
   namedKinds.flatMap((kind) =>
     workloadsOfKind(spec, kind).flatMap((server) => {
@@ -174,7 +177,7 @@ export type GpuRequest = GpuFields &
     field: string;
   };
 
-/** A request for GPUs in a stack. */
+/** All requests for GPUs in a stack. */
 export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] =>
   workloadsOf(spec).flatMap(({ kind, field, spec: workloadSpec }) => {
     const requests = (
@@ -208,7 +211,7 @@ export interface PlannedServer {
   name: string;
   namespace: string;
   active: boolean;
-  /** LeaderWorkerSet instead of the Deployment, if the server has several machines. */
+  /** LeaderWorkerSet that replaces the Deployment. Absent if the server has one machine. */
   group?: { name: string; machines: number };
 }
 
@@ -235,7 +238,9 @@ export interface PlannedVolume {
   storageClass?: string;
 }
 
-/** The volumes of a stack, without those of a server over several machines, which its LeaderWorkerSet makes. */
+/**
+ * The volumes of a stack, without the volumes of servers over several machines: a server's LeaderWorkerSet makes these.
+ */
 export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
   workloadsOf(spec).flatMap(({ kind, field, key, name, spec: workloadSpec }) => {
     const { volumeSuffix }: WorkloadDescriptor<never> = workloadDescriptors[kind];

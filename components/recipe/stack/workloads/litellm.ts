@@ -32,7 +32,8 @@ export const litellm = describeWorkload("litellm", {
         }),
     ),
   }),
-  // In a stack its models are those of the servers. A component without a GpuCluster gets them as arguments.
+  // In a stack LiteLLM's models are those of the stack's servers. A component without a GpuCluster gets its models as
+  // arguments, so the stack for its checks has an ollama server with any model.
   asStack: underOwnKey("litellm", { ollama: { models: ["any"] } }),
   gpuRequests: () => ({}), // it routes requests, and computes nothing
   // The package does not create a namespace that must already contain the user's Secret.
