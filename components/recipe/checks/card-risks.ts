@@ -148,7 +148,7 @@ function vfioFindings({
   });
 }
 
-/** Findings about power limits outside of what the tables know. Only the machine shows the card's own range. */
+/** Notes about power limits that a card may refuse: the tables lack its range, and only the machine shows the range. */
 function powerLimitFinding({
   spec: { powerLimit: watts },
   cards,

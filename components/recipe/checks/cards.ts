@@ -184,10 +184,10 @@ function unknownCard(field: string, model: string): FieldFinding {
 }
 
 /**
- * Bounds of a power limit if the card's range is unknown. Each maker sets the range of its GeForce boards, and NVIDIA
- * publishes no list; reports name 150 W as the minimum of one RTX 5060 Ti. So 50 W on an RTX 5070 Ti is accepted, and
- * the power limit pod reports nvidia-smi's refusal. No board accepts more than `mostFactor` times the power of its reference
- * design, or less than the part `leastFactor` of it.
+ * Bounds of a power limit if the card's range is unknown, as factors of the card's default power. No board accepts more
+ * than `mostFactor` times, or less than `leastFactor` times this power. Each maker sets the range of its GeForce
+ * boards, and NVIDIA publishes no list; reports name 150 W as the minimum of one RTX 5060 Ti. So the check accepts 50 W
+ * on an RTX 5070 Ti, and the power limit pod reports nvidia-smi's refusal.
  */
 const mostFactor = 3;
 
@@ -196,7 +196,7 @@ const leastFactor = 1 / 100;
 function powerLimitFinding(watts: number, card: Card, field: string): Found {
   const range = powerRangeOf(card);
   if (!range) {
-    // The power of a card is unknown if only the list of PCI IDs has the card. The cards of the Spark have no limit.
+    // If only the list of PCI IDs has the card, its power is unknown. The card of a DGX Spark has no power limit.
     if (card.family !== "spark") return [];
     return {
       field,

@@ -14,7 +14,10 @@ const notOurs = new Set(["config", "data", "map", "extraObjects"]);
 const isEmpty = (value: unknown): boolean =>
   value === "" || (Array.isArray(value) && value.length === 0);
 
-/** Whether a key has chart values below it, or is a value that the chart passes to Kubernetes. */
+/**
+ * Whether the chart does not pass a value to Kubernetes, although `types` has its key: an `image` with chart values
+ * below it, and `resources` or `updateStrategy` without a mapping (the operator's updateStrategy is a word).
+ */
 const isSection = (key: string, value: unknown): boolean =>
   (key === "image" && isMapping(value)) ||
   (["resources", "updateStrategy"].includes(key) && !isMapping(value));
@@ -53,7 +56,10 @@ const flawsIn = (values: unknown, path: string): Flaw[] =>
     ]);
   });
 
-/** The plugin's chart expects mappings as Kubernetes does, the operator's chart expects names (their values.yaml). */
+/**
+ * Flaws in `imagePullSecrets`. The plugin's chart expects mappings with a name, and the operator's chart expects names
+ * (their values.yaml).
+ */
 function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Flaw[] {
   const holders: [string, unknown][] =
     field === "devicePlugin" ? [["", values]] : entriesOf(values);

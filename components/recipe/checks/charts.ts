@@ -53,7 +53,7 @@ export const chartChecks = {
       releaseFields.flatMap((field) => {
         const text = spec[field]?.version;
         if (text === undefined || (text === "" && plan.spec.external)) return [];
-        const { takes: isSupported, why, example } = lines[field];
+        const { isSupported, why, example } = supported[field];
         const version = semver.parse(text);
         const mayBeOlder = field === "dra" && plan.spec.external !== undefined;
         if (version && text === text.trim() && (mayBeOlder || isSupported(version))) return [];
@@ -185,36 +185,39 @@ export const chartChecks = {
 const whyNotTwo = "two GPU providers would hand out the same GPUs";
 
 /**
- * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin looks for the driver below
- * /run/nvidia/driver by default; v24.6.0 dropped the file of that default
- * (assets/state-device-plugin/0400_configmap.yaml). It hands out devices below that folder, which Talos lacks; 0.11.0
- * is the plugin's first release with a value for the RuntimeClass, which Talos needs. The checks accept releases
- * between these and the tables' oldest, with a note. The operators v24.6.0 to v24.9.2 start the plugin as v25.3.4 does
- * (the same entry point and mounts); the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml);
- * NVIDIA's support matrix for them ends before today's Kubernetes, but no failure is known. The checks refuse a feature
- * that such a plugin lacks (device-list-strategy). Source: tags and values.yaml of NVIDIA/gpu-operator and
- * NVIDIA/k8s-device-plugin.
+ * Releases of each chart that run on Talos.
+ *
+ * Up to v24.3.0 the operator's plugin looks for the driver below /run/nvidia/driver by default, and hands out devices
+ * below that folder, which Talos lacks. v24.6.0 dropped the file of that default
+ * (assets/state-device-plugin/0400_configmap.yaml). 0.11.0 is the plugin's first release with a value for the
+ * RuntimeClass, which Talos needs.
+ *
+ * The checks accept older releases than the tables have, with a note. The operators v24.6.0 to v24.9.2 start the plugin
+ * as v25.3.4 does (the same entry point and mounts). The plugins 0.12 to 0.14 have every value that a stack sets
+ * (values.yaml). NVIDIA's support matrix for these releases ends before today's Kubernetes, but no failure is known.
+ * The check device-list-strategy refuses a feature that such a plugin lacks. Source: tags and values.yaml of
+ * NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
  */
-const lines = {
+const supported = {
   gpuOperator: {
-    takes: (version: semver.SemVer) => semver.gte(version, "24.6.0"),
+    isSupported: (version: semver.SemVer) => semver.gte(version, "24.6.0"),
     why: "the operator's releases are named by year and month, and releases before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
     example: "v26.3.3",
   },
   devicePlugin: {
-    takes: (version: semver.SemVer) => semver.gte(version, "0.11.0") && version.major < 20,
+    isSupported: (version: semver.SemVer) => semver.gte(version, "0.11.0") && version.major < 20,
     why: "versions that begin with a year belong to the operator, and plugin charts before 0.11.0 cannot set the RuntimeClass that Talos needs",
     example: "0.19.3",
   },
-  // An external release may be of the former chart: it has the same program, driver root and device class
+  // An external release may be of NVIDIA's former chart, which has the same program, driver root and device class
   // (NVIDIA/k8s-dra-driver-gpu, deployments/helm).
   dra: {
-    takes: (version: semver.SemVer) => version.major < 20,
+    isSupported: (version: semver.SemVer) => version.major < 20,
     why: "versions that begin with a year belong to NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",
     example: "0.5.0",
   },
   leaderWorkerSet: {
-    takes: (version: semver.SemVer) => semver.gte(version, "0.8.0"),
+    isSupported: (version: semver.SemVer) => semver.gte(version, "0.8.0"),
     why: "releases before 0.8.0 cannot create a volume for each pod, and an upgrade from them deletes the CRD with all LeaderWorkerSets (lws#880)",
     example: "0.9.0",
   },

@@ -24,8 +24,8 @@ export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): 
 /**
  * All findings about a stack: mistakes, warnings and notes.
  *
- * @param looksAhead whether to check the stack also for Talos of the next era; a note then lists the changes that it
- * needs.
+ * @param looksAhead whether to check the stack also for Talos of the next era. A note then lists the changes that the
+ * stack needs.
  */
 export const foundIn = (spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] =>
   foundWithFileTexts(spec, basis, looksAhead).map(({ ofFiles: _ofFiles, ...finding }) => finding);
@@ -47,7 +47,7 @@ export function foundWithFileTexts(
   return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()];
 }
 
-/** Checks that compare a machine with the others, or with the cluster. */
+/** Checks that compare a machine with the other machines, or with the cluster. */
 const ofAll = new Set<string>([
   "machine-release",
   "machine-address",
@@ -82,15 +82,15 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
     .map((finding) =>
       externalProvider === undefined ? finding : namedAsExternal(finding, externalProvider),
     )
-    // A note may be about the placeholder itself.
+    // A value with a placeholder is unknown, so only notes about it stay: a note may be about the placeholder itself.
     .filter(
       ({ field, severity }) =>
         severity === "note" ||
         externalProvider === undefined ||
         !isToBeFilled(field, externalProvider.release.values),
     );
-  // If both checks have a finding about a value, that of the user's values stays: it knows that the chart's default
-  // applies to a missing value.
+  // If the check `external` and another check report the same field, only the finding of `external` stays: this check
+  // knows that the chart's default applies to a missing value.
   const fieldsOfExternal = new Set(
     renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])),
   );

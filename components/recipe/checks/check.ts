@@ -11,15 +11,18 @@ import { gpuRequests } from "../stack/workloads";
 /** Inputs of a check: the stack and its plan. */
 export interface CheckContext extends PlanBasis {
   /**
-   * The stack. An external release appears as if the stack itself installed it (`gpuOperator` or `devicePlugin`); only
-   * the plan has `external` as it was written.
+   * The stack. An external release appears as if the stack itself installed it (`gpuOperator`, `devicePlugin` or
+   * `dra`). Only the plan has `external` as it was written.
    */
   spec: ClusterSpec;
   /** Machines with the facts that are known about them, in upgrade order. */
   machines: CheckedMachine[];
   /** The machines with a GPU, in upgrade order. */
   gpuMachines: CheckedMachine[];
-  /** Outlook to Talos of the next era; undefined if there is none. */
+  /**
+   * Findings that the stack would have with Talos of the next era. Undefined without an external release, without a
+   * next era, or if the caller does not look ahead.
+   */
   ahead: () => Ahead | undefined;
 }
 
@@ -64,7 +67,7 @@ export interface Check {
 /** Rules by name, e.g. `driver-branches`. */
 export type Checks = Record<string, Check>;
 
-/** Lays out a plan for the checks. */
+/** The inputs of the checks for a plan. */
 export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): CheckContext {
   const machines = basis.plan.machines.map((recipe, index): CheckedMachine => ({
     ...basis.facts[index]!,
@@ -82,8 +85,8 @@ export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): Ch
 }
 
 /**
- * Finds violations in each of several things. In a finding, a field that begins with a dot is a field of the thing; an
- * empty field is the thing itself.
+ * Finds violations in each of several things. If the field of a finding begins with a dot, it is a field of the thing.
+ * If it is empty, it is the thing itself.
  */
 const forEachOf =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>

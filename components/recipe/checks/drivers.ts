@@ -248,15 +248,17 @@ interface UnsupportedDriver<Bound> {
   card: Card;
   /** Name of the card's machine. */
   machineName: string;
+  /** The oldest driver, or the last branch, that supports the card. */
   bound: Bound;
   /** Remedy that selects a driver with support for the card; undefined if no branch of the release has one. */
   otherBranchRemedy: Pick<FindingText, "remedy" | "ofFiles"> | undefined;
 }
 
-/** Drivers that do not support a card of their machine, each with the limit that the card sets. */
+/** Findings for machines whose driver does not support one of their cards. */
 const findingsOfDrivers = <Bound>(
   { spec, release, gpuMachines }: CheckContext,
   rule: {
+    /** The oldest driver, or the last branch, that supports a card. */
     boundOf: (card: Card) => Bound;
     isSupported: (driver: string, bound: Bound) => boolean;
     findingText: (unsupported: UnsupportedDriver<Bound>) => FindingText;
@@ -291,7 +293,9 @@ const findingsOfDrivers = <Bound>(
     };
   });
 
-/** Finding about extensions in a list whose branch or flavour differs from `driver`. */
+/**
+ * Finding for a machine whose list of extensions has kernel modules of another branch or flavour than `driver` sets.
+ */
 function findingsOfStatedDriver(machine: CheckedMachine, spec: ClusterSpec): Found {
   const { branch, flavour } = specFor(spec, machine.spec).driver ?? {};
   const modules = machine.extensions

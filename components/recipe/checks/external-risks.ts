@@ -180,7 +180,7 @@ interface ExternalCase {
   ownValues: OwnValues | undefined;
 }
 
-/** Finds violations in an external release. */
+/** Makes a check that finds violations in an external release, and none in a stack without one. */
 function ifExternal(find: (externalCase: ExternalCase) => Found): Find {
   return ({ plan: { spec } }) => {
     const externalProvider = externalOf(spec);

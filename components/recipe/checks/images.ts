@@ -410,7 +410,7 @@ function patchArgs({
   return listOf(extraArgs).map((arg) => findingOfModule(asText(arg), fieldPath, machine));
 }
 
-/** Finding about a kernel argument of an image, the same on every Talos release. */
+/** Finding about a kernel argument of an image. It does not depend on the Talos release. */
 function argFault(arg: string, machine: CheckedMachine): FindingText | undefined {
   const withoutEffect = findingOfModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;

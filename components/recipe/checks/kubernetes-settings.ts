@@ -5,7 +5,7 @@ import { asText, mappingAt, valueAt } from "../mapping";
 import { valueOfDocument } from "../rules/yaml";
 import { type Checks, forEachPatch } from "./check";
 
-/** Settings of Kubernetes' components in patches. */
+/** Checks of patches that set options of Kubernetes' components. */
 export const kubernetesSettingsChecks = {
   "kubernetes-removed": {
     rule: "No patch has a flag, feature gate or admission plugin that the stack's Kubernetes release has removed",
@@ -37,7 +37,10 @@ interface Component {
   gates: string[];
 }
 
-/** Fields of `cluster`, and documents of Talos 1.14 and newer (siderolabs/talos, pkg/machinery/config/types). */
+/**
+ * Components that Talos runs as static pods, each with its field of `cluster` and its document in Talos 1.14 and newer
+ * (siderolabs/talos, pkg/machinery/config/types).
+ */
 const staticPods = [
   { component: "kube-apiserver", field: "apiServer", kind: "KubeAPIServerConfig" },
   {

@@ -55,7 +55,7 @@ export const machineRisks = {
     source: "talos#13019 (a GB10)",
     ofFiles: true,
     find: forEachGpuMachine(
-      // Only single-board computers have an overlay, and its name shows the processor.
+      // Only single-board computers have an overlay, and their processors are arm64.
       ({ cards, spec: { overlay, kernelArgs = [] } }, { spec: { talosVersion } }) =>
         cards.length > 0 &&
         overlay !== undefined &&

@@ -218,7 +218,8 @@ export const patchContentChecks = {
 } satisfies Checks;
 
 /**
- * Deletions in a document of a patch: of fields, of list items, or of the document itself. Omni refuses each of them.
+ * Parts of a patch's document that Omni itself sets and therefore refuses: fields, list items, or the document itself.
+ * Each text begins a finding's problem, e.g. `sets machine.install.disk`.
  */
 function settingsOfOmni(value: unknown): string[] {
   const statedKind = valueAt(value, "kind");
@@ -257,7 +258,8 @@ function isForbidden(key: string): boolean {
 }
 
 /**
- * Paths of files that patches write more than once, each with its last patch. Other checks cover the containerd part.
+ * Paths of files that patches write more than once, each with the field of every patch that writes it. Other checks
+ * cover the containerd part.
  */
 function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   const fieldsByPath = new Map<string, string[]>();

@@ -132,7 +132,7 @@ export const patchChecks = {
       const owned = machines
         .filter((machine) => machine.spec.configuration === "owned")
         .map((machine) => machine.name);
-      // On an older Talos the check of the schema reports it.
+      // On an older Talos the check patch-schema reports the document.
       if (
         owned.length === 0 ||
         (context.release?.version.minor ?? provider.minor + 1) <= provider.minor
@@ -253,8 +253,9 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
     }));
 
 /**
- * Findings for a field and a document in patches that set the same thing. On an adopted machine `adopt` moves the
- * fields that fit into a document.
+ * Findings for patches of a machine in which a document and a field of `machine` or `cluster` set the same thing. On an
+ * adopted machine the command `adopt` moves a field into the document if the document can hold its value, so such a
+ * field is no conflict.
  */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wantedEntries = wantedOf(

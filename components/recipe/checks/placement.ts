@@ -19,7 +19,9 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
   "beta.kubernetes.io/arch": ["amd64", "arm64"],
 };
 
-/** Whether a machine's node may have all labels of a selector. Labels that others set count as possible. */
+/**
+ * Whether a machine's node may have all labels of a selector. Any value counts for a label that `setByOthers` matches.
+ */
 export const mayMatch = (
   { name, recipe, spec, cards }: CheckedMachine,
   selector: Record<string, string>,
@@ -32,7 +34,8 @@ export const mayMatch = (
     if (key === gpuPresent) return value === "true";
     if (Object.hasOwn(recipe.nodeLabels, key)) return recipe.nodeLabels[key] === value;
     if (key === controlPlaneRole) return spec.role === "controlplane" && value === "";
-    // The user sets the role labels by hand, so the stack must list them: a forgotten old label is a common mistake.
+    // Users set role labels by hand, and a selector for a forgotten label is a common mistake. So the stack must list
+    // them.
     return setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
   });
 
@@ -47,9 +50,8 @@ export const offers = (
 ): number => (atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0));
 
 /**
- * Cards of a machine that may meet a claim, by the facts in the tables. For a card that
- * exists with several sizes of memory the greatest counts, and a warning says so. A product's name and CEL expressions
- * count as met.
+ * Cards of a machine that may meet a claim, by the facts in the tables. For a card that exists with several sizes of
+ * memory, the greatest size counts, and a warning says so. A product's name and CEL expressions count as met.
  */
 export function claimable(
   { uses }: CheckedMachine,

@@ -108,7 +108,10 @@ export const serverChecks = {
   },
 } satisfies Checks;
 
-/** Actions that every pod of the cluster can do on a server without a key and a NetworkPolicy, and the field for a key. */
+/**
+ * For each kind of server without a key and a NetworkPolicy: what every pod of the cluster can do with it, and the part
+ * of the remedy that sets a key. `key` is absent if the server has no keys.
+ */
 const open: { [W in WorkloadKind]: { can: string; key?: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.
   ollama: {

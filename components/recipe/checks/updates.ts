@@ -121,8 +121,8 @@ export const updateChecks = {
 
 /**
  * First minor release of a boot medium that the Talos provider can install from. The provider asks by a dry run whether
- * the configuration reboots the machine. The answer of older media lacks the mode, which the provider reads as a
- * reboot; it then stages the configuration, which maintenance mode refuses.
+ * the configuration reboots the machine. The answer of an older medium does not say so, and the provider then assumes a
+ * reboot and stages the configuration. Maintenance mode refuses a staged configuration.
  */
 const firstInstalling = 13;
 

@@ -6,7 +6,7 @@ import { type GpuRequest, gpuRequests, type Workload, workloadsOfKind } from "..
 import { compareDotted } from "../facts/version";
 import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 
-/** Oldest compute capability of vLLM's images. */
+/** Lowest compute capability of a card for which vLLM's images contain code. */
 const oldest = "7.0";
 
 /** Checks of the vLLM servers. */

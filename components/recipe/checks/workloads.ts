@@ -233,8 +233,8 @@ export const workloadChecks = {
 } satisfies Checks;
 
 /**
- * Form of the images with a framework that is built for fixed architectures. They contain no code that a driver could
- * compile for newer ones.
+ * Form of the images with a framework that is built for fixed architectures. These images contain no code that a driver
+ * could compile for newer architectures.
  */
 export const frameworks = /torch|comfy|vllm|tensorrt/i;
 

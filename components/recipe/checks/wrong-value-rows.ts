@@ -114,12 +114,12 @@ export const wrongWords: WrongValue[] = [
   {
     field: "devicePlugin.values.updateStrategy",
     accepts: "a mapping",
-    why: "Kubernetes refuses any other type in the DaemonSet",
+    why: "in a DaemonSet updateStrategy is a mapping, and Kubernetes refuses anything else",
   },
   {
     field: "devicePlugin.values.updateStrategy.type",
     accepts: ["RollingUpdate", "OnDelete"],
-    why: "NVIDIA's program refuses anything else",
+    why: "Kubernetes refuses any other type in the DaemonSet",
   },
 ];
 
@@ -192,8 +192,8 @@ export const unlikeTalos: WrongValue[] = [
 ];
 
 /**
- * Values with which the chart installs, or fails, and no GPU is ever offered. Source: gpu-operator v25.3.4 to
- * v26.7.0, deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go,
+ * Values with which no node ever offers a GPU, whether or not Helm can install the chart. Source: gpu-operator v25.3.4
+ * to v26.7.0, deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go,
  * controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm.
  */
 export const withoutGpus: WrongValue[] = [
@@ -280,7 +280,7 @@ export const withoutGpus: WrongValue[] = [
 ];
 
 /**
- * Values that Talos needs and that are not the chart's defaults. The checks need them of an external release. Source:
+ * Values that Talos needs and that are not the chart's defaults, so an external release must set them. Source:
  * values.yaml of gpu-operator (driver, toolkit: on; cdi: on from v25.10.0); k8s-device-plugin, see checks/plugin.ts.
  */
 export const neededOutside: WrongValue[] = [

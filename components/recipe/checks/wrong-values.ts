@@ -71,9 +71,9 @@ export const wrongValues = (
   });
 
 /**
- * Folders that Talos ≥ 1.13 has, or in which a pod can create one. All of them work: the validator finds the link
- * /usr/bin/nvidia-smi first, and then uses the driver of the host, with any folder (gpu-operator v26.3.3,
- * cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs; gpu-operator#2501).
+ * Folders that Talos ≥ 1.13 has, or in which a pod can create one. All of them work as driver folder: the validator
+ * first finds the link /usr/bin/nvidia-smi, and then uses the host's driver, whatever the folder is (gpu-operator
+ * v26.3.3, cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs; gpu-operator#2501).
  */
 const foldersOfTalos = /^\/(usr\/local|var|run)(\/|$)/;
 

@@ -102,8 +102,12 @@ describe("the table of checks", () => {
     for (const text of [rule, source]) expect(text).toMatch(/^\S.*[^.\s]$/);
   });
 
-  test.each(sentencesOfChecks())(
-    "$check: a finding on some stack contains “$sentence”",
+  const namedSentences = sentencesOfChecks().map((sentence) => ({
+    ...sentence,
+    checkName: sentence.check ?? "one of the checks",
+  }));
+  test.each(namedSentences)(
+    "$checkName: a finding on some stack contains “$sentence”",
     ({ check, pattern }) => {
       const findings = [...allFindings, ...findingsForFiles].filter(
         (finding) => check === undefined || finding.check === check,

@@ -132,7 +132,24 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "devicePlugin.values.updateStrategy",
-          says: ["must be a mapping", "Kubernetes refuses any other type in the DaemonSet"],
+          says: ["must be a mapping", "in a DaemonSet updateStrategy is a mapping"],
+        },
+      ],
+    },
+    {
+      name: "An update strategy of the device plugin that no DaemonSet has",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin: { values: { updateStrategy: { type: Recreate } } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.updateStrategy.type",
+          says: [
+            "must be one of RollingUpdate, OnDelete",
+            "Kubernetes refuses any other type in the DaemonSet",
+          ],
         },
       ],
     },
