@@ -59,6 +59,9 @@ function linesOf(
  */
 const fieldsAsCode = (text: string): string => text.replaceAll(/\b[\w.]+\.<\w+>[\w.]*\w/g, "`$&`");
 
-/** A sentence with a capital at its beginning, unless it begins with a name such as `vLLM` or `ext-nvidia-cdi-gen`. */
+/**
+ * A sentence with a capital at its beginning, unless it begins with a name such as `vLLM`, `ext-nvidia-cdi-gen` or
+ * `nvidia.com/gpu`.
+ */
 const capital = (text: string): string =>
-  /^[a-z']+(?![\w-])/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  /^[a-z']+(?![\w-]|\.\w)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;

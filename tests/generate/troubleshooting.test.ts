@@ -41,8 +41,8 @@ test("every known cause has a section with its literal errors", () => {
 });
 
 // A name keeps its spelling: `vLLM`, not `VLLM`.
-test("no symptom on the page capitalises a name such as vLLM", () => {
+test("no symptom or cause on the page capitalises a name such as vLLM or nvidia.com/gpu", () => {
   expect(fs.readFileSync(file, "utf8")).not.toMatch(
-    /^(?:### |<details>.*<\/a>)(?:VLLM|Ext-|Nvidia-)/m,
+    /^(?:### |<details>.*<\/a>)?(?:VLLM|Ext-|Nvidia[-.])/m,
   );
 });
