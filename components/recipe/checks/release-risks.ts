@@ -38,7 +38,7 @@ export const releaseRisks = {
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version, values }) =>
-      judgeValues(chart, version, values).open.map((path) => ({
+      judgeValues(chart, version, values).uncheckable.map((path) => ({
         field: `${field}.values.${path}`,
         problem: `it is unknown whether ${chart} ${version} has this value`,
         why: "Helm silently ignores a value that the chart does not have",

@@ -35,18 +35,18 @@ export interface ChartValueFinding {
 /**
  * Checks values by the releases of `judgesOf`. If there are two releases, a value is a mistake only if both refuse it.
  * For a version older or newer than all tables there is only one release. A value that this release lacks may be right,
- * so its path is `open`, unless the value is a misspelling or one that no release has.
+ * so its path is `uncheckable`, unless the value is a misspelling or one that no release has.
  *
- * @returns the mistakes, the paths that no table can check (`open`), and the release that was used. Without mistakes
- * and paths if the text is not a version.
+ * @returns the mistakes, the paths that no table can check (`uncheckable`), and the release that was used. Without
+ * mistakes and paths if the text is not a version.
  */
 export function judgeValues(
   name: ChartName,
   version: string,
   values: Record<string, unknown>,
-): { findings: ChartValueFinding[]; open: string[]; judge?: ChartValues } {
+): { findings: ChartValueFinding[]; uncheckable: string[]; judge?: ChartValues } {
   const [judge, ...otherJudges] = judgesOf(name, version);
-  if (judge === undefined) return { findings: [], open: [] };
+  if (judge === undefined) return { findings: [], uncheckable: [] };
   const pathsRefusedByOthers = otherJudges.map((otherJudge) =>
     chartValueFindings(otherJudge, values).map(({ path }) => path),
   );
@@ -54,14 +54,14 @@ export function judgeValues(
     pathsRefusedByOthers.every((paths) => paths.includes(path)),
   );
   const isNewerThanTables = otherJudges.length === 0 && !semver.eq(judge.version, version);
-  const isOpen = ({ path, kind }: ChartValueFinding): boolean =>
+  const isUncheckable = ({ path, kind }: ChartValueFinding): boolean =>
     isNewerThanTables &&
     kind === "unknown" &&
     hintOf(path) === undefined &&
     nearestPathTo(judge, path) === undefined;
   return {
-    findings: candidates.filter((finding) => !isOpen(finding)),
-    open: candidates.filter(isOpen).map(({ path }) => path),
+    findings: candidates.filter((finding) => !isUncheckable(finding)),
+    uncheckable: candidates.filter(isUncheckable).map(({ path }) => path),
     judge,
   };
 }
