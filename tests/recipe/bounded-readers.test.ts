@@ -23,7 +23,7 @@ const hostileTexts: Record<string, string> = {
 
 /** Readers of YAML from others that no test of a verb covers. */
 const readers: Record<string, (text: string) => unknown> = {
-  "credentials, for their secrets": secretValues,
+  "the secrets of credentials": secretValues,
   "a machine's configuration": valuesOf,
   "an extension's text": (text) => schematicOf({ extensions: [text], kernelArgs: [] }),
   "a manifest in a patch": (text) =>
@@ -34,7 +34,7 @@ const readers: Record<string, (text: string) => unknown> = {
       { minor: 12, isKnown: true },
     ),
   "a value from outside the package": yamlIn,
-  "a template's `fromYaml`": (text) => functions["fromYaml"]!(text),
+  "the argument of a template's `fromYaml`": (text) => functions["fromYaml"]!(text),
 };
 
 test("the token counter counts every token, and none after it has ended", () => {
@@ -57,7 +57,10 @@ test.each(
   } catch (error) {
     expect((error as Error).message).toMatch(/it has more than|nested more than/);
   }
-  expect(countTokens()).toBeLessThanOrEqual(ofServers.tokens);
+  const count = countTokens();
+  // An extension's text of several lines is written in quotes, without a parser.
+  if (!text.includes("\n")) expect(count).toBeGreaterThan(0);
+  expect(count).toBeLessThanOrEqual(ofServers.tokens);
 });
 
 test("comparing two configurations that cannot be read is an error", () => {

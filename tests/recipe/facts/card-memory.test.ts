@@ -33,7 +33,7 @@ const cardsOfTwoSizes: [model: string, smaller: string, larger: string][] = [
   ["M40", "11520Mi", "22945Mi"],
 ];
 
-describe.each(cardsOfTwoSizes)("a stack with an %s", (model, smaller, larger) => {
+describe.each(cardsOfTwoSizes)("a stack with the card %s", (model, smaller, larger) => {
   test("may claim the larger size if memory is not set, but a note asks for memory", () => {
     const stack = stackWithClaim([{ model }], larger);
     expect(checksAndFields(stack)).toEqual([]);
@@ -90,6 +90,7 @@ test("the GPU memory of a GH200 480GB is unknown", () => {
 
 test("entries with nearly the same memory find the same card", () => {
   const gpu = { model: "RTX 4060 Ti", memory: "16Gi" };
+  expect(cardOf(gpu)).toBeDefined();
   expect(cardOf(gpu)).toBe(cardOf({ ...gpu, memory: "16380Mi" }));
   expect(cardOf({ model: "RTX 3090", memory: "24Gi" })).toBe(findCard("RTX 3090"));
 });

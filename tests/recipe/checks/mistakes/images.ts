@@ -361,7 +361,7 @@ export const imagesMistakes: Mistakes = {
   ],
   "installer-image": [
     {
-      name: "A custom installer image of another release, and what only the Image Factory adds",
+      name: "A custom installer image of another release, with fields that apply only to images of the Image Factory",
       base: "rtx5070ti",
       change: yaml`
         machines:

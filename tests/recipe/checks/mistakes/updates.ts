@@ -190,7 +190,7 @@ export const updatesMistakes: Mistakes = {
   ],
   "next-era": [
     {
-      name: "An external release with values that do not fit the next Talos that changes how pods get GPUs",
+      name: "An external release that does not fit Talos 1.13, in a stack with Talos 1.12",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: null
