@@ -36,7 +36,7 @@ afterAll(() => fs.rmSync(temporaryFolder, { recursive: true }));
 
 describe("a file that another file names", () => {
   test.each(["flux/release.yaml", "flux/link.yaml", "stacks/../flux/full.yaml"])(
-    "%s is read",
+    "is read: %s",
     (file) => expect(textBelow(project, path.join(project, file))).not.toBe(""),
   );
 
@@ -63,13 +63,15 @@ describe("a file that another file names", () => {
     ["a folder", path.join(project, "flux"), /^it is no plain file$/],
     ["a pipe", path.join(project, "flux/pipe.yaml"), /^it is no plain file$/],
     ["a path with a null byte", path.join(project, "flux/a\0.yaml"), /null bytes/],
-  ])("%s is refused", (_, file, reason) => expect(() => textBelow(project, file)).toThrow(reason));
+  ])("is refused if it is %s", (_, file, reason) =>
+    expect(() => textBelow(project, file)).toThrow(reason),
+  );
 
   test.each([
     ["a device", "/dev/zero"],
     ["a pipe", path.join(project, "flux/pipe.yaml")],
     ["a folder", project],
-  ])("%s is refused, also without a folder that must contain it", (_, file) =>
+  ])("is refused if it is %s, also without a folder that must contain it", (_, file) =>
     expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
   );
 
@@ -80,7 +82,7 @@ describe("a file that another file names", () => {
     expect(beginningOf(path.join(project, "flux/full.yaml"))).toMatchObject({ isWhole: true });
   });
 
-  test("a device is refused even inside the folder", () =>
+  test("is refused if it is a device, even inside the folder", () =>
     expect(() => textBelow("/dev", "/dev/zero")).toThrow(/^it is no plain file$/));
 });
 

@@ -30,7 +30,7 @@ const answerWith =
   (response: http.ServerResponse) =>
     void response.writeHead(code).end(body);
 
-test("drivers, toolkit and extensions of a newer release are read from the Image Factory", async () => {
+test("the Image Factory gives the drivers, toolkit and extensions of a newer release, or says that it lacks the release", async () => {
   const factory = await startFactory();
   try {
     const { minor, from, lts, production, toolkit } = laterReleases[0]!;
@@ -43,22 +43,24 @@ test("drivers, toolkit and extensions of a newer release are read from the Image
       missing: true,
     });
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
-    // None of these lookups sends a request: the tables or the stack have the facts, or the minor is unknown.
-    expect(await releaseFactsOf("v1.13.9", factory.url)).toBeUndefined();
-    expect(
-      await releaseFactsOf(newerVersion, factory.url, {
-        releaseFacts: { talosVersion: newerVersion },
-      }),
-    ).toBeUndefined();
-    expect(await releaseFactsOf("v1.99.0", factory.url)).toBeUndefined();
-    expect(await releaseFactsOf("nonsense", factory.url)).toBeUndefined();
-    expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
   } finally {
     await factory.close();
   }
 });
 
-test("the releases of machines, pools and defaults are also requested, each once", async () => {
+test.each([
+  ["the tables have the release", "v1.13.9", {}],
+  ["the stack has the facts", "v1.14.3", { releaseFacts: { talosVersion: "v1.14.3" } }],
+  ["the minor is unknown", "v1.99.0", {}],
+  ["the text is no release", "nonsense", {}],
+])("the Image Factory gets no request if %s", async (_, talosVersion, stackFields) => {
+  const server = await startServer([answerWith(404)]);
+  expect(await releaseFactsOf(talosVersion, server.url, stackFields)).toBeUndefined();
+  expect(server.requestedPaths).toEqual([]);
+  await server.close();
+});
+
+test("the Image Factory is also asked for the releases of machines, pools and defaults, once for each release", async () => {
   const server = await startServer([answerWith(404)]);
   const missingRelease = (talosVersion: string) => ({ talosVersion, missing: true });
   const knownFacts = { talosVersion: "v1.13.40", production: "595.99.10" };
@@ -135,12 +137,15 @@ test.each([
   ["answers errors", answerWith(500), "it answers 500"],
   ["answers a web page", answerWith(200, "<html>sign in</html>"), "JSON"],
   ["answers JSON that is no list", answerWith(200, "{}"), "its answer is not a list"],
-])("an Image Factory that %s causes a message and no failure", async (_, answer, reason) => {
-  const server = await startServer([answer ?? answerWith(200)]);
-  if (answer === undefined) await server.close();
-  expect(await releaseFactsOf("v1.14.3", server.url)).toEqual({
-    talosVersion: "v1.14.3",
-    silent: expect.stringContaining(reason),
-  });
-  if (answer !== undefined) await server.close();
-});
+])(
+  "the lookup in an Image Factory that %s does not fail, and gives the reason",
+  async (_, answer, reason) => {
+    const server = await startServer([answer ?? answerWith(200)]);
+    if (answer === undefined) await server.close();
+    expect(await releaseFactsOf("v1.14.3", server.url)).toEqual({
+      talosVersion: "v1.14.3",
+      silent: expect.stringContaining(reason),
+    });
+    if (answer !== undefined) await server.close();
+  },
+);

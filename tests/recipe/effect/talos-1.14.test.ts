@@ -51,7 +51,7 @@ test.each<
   ["machine.install.image", false, false, false, false],
   ["UnattendedInstallConfig", false, false, false, false],
 ])(
-  "a change of %s needs or awaits a boot as Talos 1.13 and 1.14 do, with and without a card",
+  "for a change of %s, needsBoot and waitsForBoot agree with Talos 1.13 and 1.14",
   (part, needsBootOn113, waitsOn113WithCard, waitsOn114WithoutCard, waitsOn114WithCard) => {
     expect(needsBoot(part, "v1.13.0")).toBe(needsBootOn113);
     expect(needsBoot(part, "v1.14.1")).toBe(false);
