@@ -22,14 +22,14 @@ const { phrases } = require("../../lint/words.js") as {
 const prose = require("../../lint/rule.js") as ESLint.Plugin;
 /* eslint-enable @typescript-eslint/no-require-imports */
 
-describe.each(phrases)("$name", ({ bad, good, better }) => {
-  test.each(bad)("is found in: %s", (sentence) => {
+describe.each(phrases)("the rule “$name”", ({ bad, good, better }) => {
+  test.each(bad)("refuses: %s", (sentence) => {
     expect(flawsOf(sentence).map(({ message }) => message)).toEqual([
       expect.stringContaining(`write ${better}`),
     ]);
   });
 
-  test.each(good)("is not found in: %s", (sentence) => {
+  test.each(good)("accepts: %s", (sentence) => {
     expect(flawsOf(sentence)).toEqual([]);
   });
 });

@@ -181,7 +181,8 @@ test("every policy has resources that it accepts, and resources that it reports"
   }
 });
 
-describe.each(policies.map((policy) => [policy.name, policy] as const))("%s", (name, policy) => {
+describe.each(policies)("the policy $name", (policy) => {
+  const { name } = policy;
   const { accepted, reported } = cases[name]!;
 
   test.each(Object.entries(accepted))("accepts %s", (_name, resources) => {

@@ -6,7 +6,7 @@ test.each([
   ["kitten", "sitting", 3],
   ["envvars", "envvar", 1],
   ["talosVerison", "talosVersion", 1],
-])("%j becomes %j by %d edits", (first, second, distance) =>
+])("the edit distance between %j and %j is %d", (first, second, distance) =>
   expect(editDistance(first, second)).toBe(distance),
 );
 

@@ -21,7 +21,7 @@ const isShort = ({ items }: YAMLMap): boolean =>
  * request then shows the effect of a changed rule on every real system. `UPDATE_GOLDEN=1 npx jest
  * tests/stacks/plans` writes the files.
  */
-describe.each(stacks)("plan of %s", (stack) => {
+describe.each(stacks)("the plan of %s", (stack) => {
   const { findings, remarks, plan } = judge(readStackFile(stack));
 
   test("has no findings", () => {

@@ -16,8 +16,8 @@ const kubernetesProvider = "pulumi:providers:kubernetes";
 
 const urns = (run: Run): string[] => run.resources.map((resource) => resource.urn).sort();
 
-describe.each(stacks)("%s", (stack) => {
-  test("registers a cluster with the stack's name, the outputs, and providers with secret kubeconfigs for all objects", async () => {
+describe.each(stacks)("the stack %s", (stack) => {
+  test("registers a cluster with its name and outputs, and gives every Kubernetes object a provider with a secret kubeconfig", async () => {
     const run = await runStack(stack);
     expect(run.error).toBeUndefined();
     expect(findResource(run, clusterType).name).toBe(stack);

@@ -29,8 +29,8 @@ const servers: [kind: string, create: (allowFrom?: string[]) => void][] = [
   ],
 ];
 
-describe.each(servers)("%s", (kind, create) => {
-  test("with allowFrom, a NetworkPolicy admits the server's and the listed namespaces before the pod starts", async () => {
+describe.each(servers)("the server %s", (kind, create) => {
+  test("with allowFrom admits its own and the listed namespaces, by a NetworkPolicy that exists before its pod", async () => {
     const run = await record(() => create(["open-webui"]));
     const policy = findResource(run, types.policy);
     const { metadata, spec } = policy.inputs;
@@ -50,14 +50,14 @@ describe.each(servers)("%s", (kind, create) => {
     expect(dependencyUrns(run, findResource(run, types.deployment))).toContain(policy.urn);
   });
 
-  test("with an empty allowFrom, the NetworkPolicy admits only the server's namespace", async () => {
+  test("with an empty allowFrom admits only its own namespace", async () => {
     const run = await record(() => create([]));
     expect(findResource(run, types.policy).inputs.spec.ingress[0].from).toEqual([
       { podSelector: {} },
     ]);
   });
 
-  test("without allowFrom no NetworkPolicy exists", async () => {
+  test("without allowFrom has no NetworkPolicy", async () => {
     expect(findResources(await record(() => create()), types.policy)).toEqual([]);
   });
 });

@@ -180,7 +180,7 @@ test("the Hugging Face token comes from a Secret in an existing namespace", asyn
   expect(findResource(run, deployment).inputs.metadata.namespace).toBe("models");
 });
 
-test("vLLM may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
+test("vLLM may take as long as readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
   const { spec } = findResource(await registerVllm({ readyWithin: 3600 }), deployment).inputs;
   const { startupProbe } = spec.template.spec.containers[0];
   expect(startupProbe.httpGet.path).toBe("/health");

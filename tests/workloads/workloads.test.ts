@@ -36,7 +36,7 @@ describe("Ollama", () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
   });
 
-  test("may take readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
+  test("may take as long as readyWithin to start, and an update ends the old pod before it starts the new one", async () => {
     const { spec } = findResource(await registerOllama({ readyWithin: 900 }), deployment).inputs;
     expect(spec.strategy).toEqual({ type: "Recreate" });
     expect(spec.progressDeadlineSeconds).toBe(900);

@@ -35,7 +35,7 @@ describe("the MIG manager", () => {
     expect(migManagerValues("v25.10.1")).toEqual(migManager);
   });
 
-  test("also gets the path of its file with newer operators", () => {
+  test("of a newer operator also gets the path of its configuration file", () => {
     expect(migManagerValues("v26.3.3")).toEqual({ ...migManager, env });
     expect(migManagerValues("v26.7.0")).toEqual({ ...migManager, env });
   });

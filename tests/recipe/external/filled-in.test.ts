@@ -37,7 +37,7 @@ test("a value that Flux fills in is not checked, and a note names it", () => {
   );
 });
 
-test("a value next to one that Flux fills in is checked as before", () => {
+test("a value next to one that Flux fills in is still checked", () => {
   const { found } = judgeExternalValues({
     ...requiredValues,
     mig: { strategy: "some" },

@@ -54,7 +54,7 @@ test.each<[source: string, files: Record<string, string>, namespace: string]>([
     "gpu",
   ],
   [
-    "the Flux Kustomization, also if kustomize and the object set others",
+    "the Flux Kustomization, also if kustomize and the object set other namespaces",
     {
       "a/app/helmrelease.yaml": helmRelease.replace("metadata: {", "metadata: { namespace: own,"),
       "a/app/kustomization.yaml": "namespace: inner\nresources: [helmrelease.yaml]\n",
@@ -73,7 +73,7 @@ test.each<[source: string, files: Record<string, string>, namespace: string]>([
     "outer",
   ],
   [
-    "a kustomization that includes the file's folder, which has none",
+    "a kustomization that includes the file's folder, if this folder has no kustomization",
     {
       "a/app/helmrelease.yaml": helmRelease,
       "a/kustomization.yaml": "namespace: gpu\nresources: [./app]\n",
@@ -81,7 +81,7 @@ test.each<[source: string, files: Record<string, string>, namespace: string]>([
     "gpu",
   ],
   [
-    "targetNamespace of the HelmRelease, also if a Flux Kustomization sets another",
+    "targetNamespace of the HelmRelease, also if a Flux Kustomization sets another namespace",
     {
       "a/app/helmrelease.yaml": `${helmRelease.trim().slice(0, -1)}, targetNamespace: release }\n`,
       "a/ks.yaml": fluxKustomization("./a/app", "  targetNamespace: outer\n"),
@@ -102,14 +102,14 @@ test.each<[reason: string, files: Record<string, string>]>([
     },
   ],
   [
-    "Flux fills it in",
+    "Flux fills in the namespace",
     {
       "a/helmrelease.yaml": helmRelease,
       "ks.yaml": fluxKustomization("./a", "  targetNamespace: ${NAMESPACE}\n"),
     },
   ],
   [
-    "no file sets it",
+    "no file sets the namespace",
     { "a/helmrelease.yaml": helmRelease, "kustomization.yaml": "resources: [a]\n" },
   ],
 ])("the namespace of a release is unknown if %s", (_, files) =>

@@ -79,7 +79,7 @@ test("similar names of cards, such as RTX 4000 and RTX 4000 Ada, find different 
   expect(card("RTX 4000 Ada").architecture).toBe("Ada");
 });
 
-test("the table of cards is consistent", () => {
+test("every card has a unique name that finds it, a known architecture and family, and more than 1 GiB of memory", () => {
   expect(new Set(knownModels()).size).toBe(knownModels().length);
   for (const row of cards) {
     expect(architectureOf(row).name).toBe(row.architecture);
@@ -88,6 +88,9 @@ test("the table of cards is consistent", () => {
     expect(findCard(row.model)).toBe(row);
     expect(["geforce", "workstation", "datacenter", "spark"]).toContain(row.family);
   }
+});
+
+test("the tables name only MIG geometries, architectures and module flavours that exist, and aliases of cards in them", () => {
   const geometryNames = [
     ...cards.flatMap((row) => row.mig ?? []),
     ...Object.values(mig.ofListedCards),
@@ -115,7 +118,7 @@ test("every card has its name from the list of PCI IDs, except five that drivers
   expect(unlistedModels).toEqual(["A30", "A100 80GB PCIe", "H100 80GB HBM3", "H100 NVL", "H200"]);
 });
 
-test("a row has the architecture of its chip", () => {
+test("every card has the architecture and the compute capability of its chip", () => {
   const factsByModel = new Map(
     cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]),
   );

@@ -22,7 +22,7 @@ test.each([
 );
 
 test.each(["v1.8.4", "v1.9.6", "v1.10.0", "v1.10.3"])(
-  "the plan warns of the toolkit of Talos %s",
+  "the plan warns of container escapes from the toolkit of Talos %s",
   (talosVersion) => {
     const [note, ...otherNotes] = escapeNotes(talosVersion);
     expect(otherNotes).toEqual([]);
@@ -31,7 +31,7 @@ test.each(["v1.8.4", "v1.9.6", "v1.10.0", "v1.10.3"])(
 );
 
 test.each(["v1.10.4", "v1.11.0", "v1.12.6", "v1.14.1", "v1.15.0"])(
-  "the plan does not warn of the toolkit of Talos %s",
+  "the plan does not warn of container escapes from the toolkit of Talos %s",
   (talosVersion) => expect(escapeNotes(talosVersion)).toEqual([]),
 );
 

@@ -130,7 +130,7 @@ describe("a card that a stack describes", () => {
 
   // A Spark has a name of its own, and NVIDIA counts TITAN V among the Quadro cards of its chip.
   test.each(cards.filter(({ family, model }) => family !== "spark" && model !== "TITAN V"))(
-    "$model is of the family and device class that its name tells",
+    "has the family and the device class of a $model if its name begins with that model",
     (card) => {
       const similarCard = describedCard(card.model, card.architecture)!;
       expect(similarCard.described).toBe(true);
@@ -139,7 +139,7 @@ describe("a card that a stack describes", () => {
     },
   );
 
-  test.each(["RTX 6090", "NVIDIA GeForce RTX 6090"])("%s is a GeForce", (model) =>
+  test.each(["RTX 6090", "NVIDIA GeForce RTX 6090"])("is a GeForce if its name is %s", (model) =>
     expect(cardOf({ model, architecture: "Blackwell" })!.family).toBe("geforce"),
   );
 });

@@ -143,7 +143,7 @@ test.each([
   ["v1.15.0", "newer"],
   [unknownMinorVersion, "unknown"],
   ["latest", "unknown"],
-])("the release %s is %s to the tables", (version, status) =>
+])("the tables judge the release %s as %s", (version, status) =>
   expect(releaseInTables(version)).toBe(status),
 );
 
@@ -161,6 +161,9 @@ test("rows of a minor follow each other without a gap", () => {
       if (index > 0) expect(row.from).toBe((rows[index - 1]?.to ?? 0) + 1);
     });
   }
+});
+
+test("the tables have all minors from 1.8 on, each with rows of drivers", () => {
   expect(new Set(driverRows.map((row) => row.minor))).toEqual(
     new Set(minorRows.map((row) => row.minor)),
   );
@@ -233,12 +236,14 @@ test.each(Object.entries(since))(
 );
 
 test.each([
-  ["v1.12.11", "legacy"],
-  ["v1.13.0", "cdi"],
+  ["v1.12.11", "legacy"], // no program makes CDI specifications
+  ["v1.13.0", "cdi"], // an extension of Talos makes them
   ["v1.14.6", "cdi"],
-  ["v1.15.0-beta.0", "nri"],
-  ["nonsense", "legacy"],
-])("the era of Talos %s is %s", (version, era) => expect(eraOf(version)).toBe(era));
+  ["v1.15.0-beta.0", "nri"], // the GPU Operator makes them
+  ["nonsense", "legacy"], // as on the oldest minor
+])("the way in which Talos %s offers cards to a cluster (its era) is %s", (version, era) =>
+  expect(eraOf(version)).toBe(era),
+);
 
 test.each(minorRows)("the row of Talos 1.$minor has every capability", (row) => {
   expect(Object.keys(row)).toEqual(Object.keys(minorRows[0]!));
@@ -284,7 +289,12 @@ test("a Talos version is read with its minor, patch and prerelease", () => {
 test("dotted versions are compared number by number", () => {
   expect(compareDotted("580.65.06", "580.126.20")).toBeLessThan(0);
   expect(compareDotted("12.8", "12.8.0")).toBe(0);
-  expect(leastDotted(["12.8", "12.10", "13.0"])).toBe("12.8");
-  expect(leastDotted([])).toBeUndefined();
-  expect(majorOf("570.211.01")).toBe(570);
 });
+
+test("the least of several dotted versions is found, and an empty list has none", () => {
+  expect(leastDotted(["12.10", "12.8", "13.0"])).toBe("12.8");
+  expect(leastDotted([])).toBeUndefined();
+});
+
+test("majorOf gives the first number of a driver's version", () =>
+  expect(majorOf("570.211.01")).toBe(570));

@@ -10,7 +10,7 @@ import { machineStates } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { validStack } from "../stacks";
 
-/** A stack of one owned machine. */
+/** A stack of one machine, which the stack owns unless the fields say otherwise. */
 function stackOfOwnedMachine(
   talosVersion: string,
   machineFields: Partial<MachineSpec> = {},

@@ -32,7 +32,7 @@ test.each(["gpu-1", "1e3", "null", "on", "0x1", "1.20", "a: b", "#", "-", "ä'\"
 test.each([
   "machine: {network: {hostname: mine}}",
   "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\nauto: off\n",
-])("an owned machine gets no second host name if a patch sets one: %s", (text) => {
+])("an owned machine gets no second host name if a patch sets one: %j", (text) => {
   expect(hostnamePatch("gpu-1", "v1.12.0", [readPatch(text, "patches[0]")])).toBeUndefined();
 });
 

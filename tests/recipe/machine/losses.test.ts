@@ -246,7 +246,7 @@ describe("an image that no Image Factory made", () => {
   });
 });
 
-test("an embedded configuration cannot be kept, and drop must have it", () => {
+test("an embedded configuration would be lost, unless drop names it", () => {
   const schematic =
     "customization:\n    embeddedMachineConfiguration: |\n        kind: HostnameConfig\n";
   const runningImage = { schematic, extensions: {}, configuredArgs: [] };

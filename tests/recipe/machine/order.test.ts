@@ -50,7 +50,7 @@ function stepsByMachine(predecessors: Record<string, string[]>): Map<string, num
   return steps;
 }
 
-test("with maxParallel p, N workers take ceil(N/p) steps of at most p, none with a control plane", () => {
+test("every step upgrades one control plane or at most maxParallel workers, and there are as few steps as possible", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 5 }),
@@ -87,6 +87,11 @@ test("workers of upgrade.first are upgraded one at a time, in order, before all 
     w4: ["w1"],
     w5: ["w0"],
   });
+});
+
+test("upgradeStages puts control planes and workers of upgrade.first before all other workers", () => {
+  const first = ["w3", "w1"];
+  const ordered = inUpgradeOrder(machinesInOrder(2, 6), first);
   const { ahead, rest } = upgradeStages(ordered, { first });
   expect(ahead.map(({ name }) => name)).toEqual(["c0", "c1", "w3", "w1"]);
   expect(rest.map(({ name }) => name)).toEqual(["w0", "w2", "w4", "w5"]);

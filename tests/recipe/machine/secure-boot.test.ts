@@ -84,12 +84,15 @@ describe("an unsigned image is refused", () => {
   });
 });
 
-test("a line reports what is unknown about the signature of the image and about Secure Boot", () => {
+test("it is reported that the signature of a custom image is unknown if the firmware enforces Secure Boot", () => {
   const customImage = "registry.example.com/talos/installer:v1.13.6";
   expect(unknownKeys({ secureBoot: true }, customImage, true)).toEqual([
     expect.stringMatching(/^it is unknown whether registry\.example\.com.* is signed/),
   ]);
   expect(unknownKeys({ secureBoot: false }, customImage, true)).toEqual([]);
+});
+
+test("it is reported that nothing checks the signature of an image if the firmware does not enforce Secure Boot", () => {
   expect(unknownKeys({ secureBoot: true }, signedImage)).toEqual([]);
   expect(unknownKeys({ secureBoot: false }, signedImage)).toEqual([
     expect.stringMatching(/does not enforce Secure Boot/),

@@ -299,7 +299,7 @@ test("a fabric manager is refused on a machine whose card never has an NVSwitch"
     { absentNotes: [/whether the machine has an NVSwitch/], findings: [/^fabricmanager-branch /] },
   ));
 
-test("a machine gets the cluster's patches, then the machine's, then the stack's", () =>
+test("a machine gets the patches of the whole stack, then its own patches, then the package's patch", () =>
   expectPlan(
     {
       talosVersion: "v1.12.6",

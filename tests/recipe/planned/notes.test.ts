@@ -84,7 +84,7 @@ test("a note names a card that is in no table", () =>
 test("a power limit in a known range gets no note", () =>
   expectPlan({ machine: { gpus: [{ model: "H200" }], powerLimit: 300 } }, { notes: [] }));
 
-test("a power limit that others are known to use gets no note", () =>
+test("a power limit that a card of the model was seen to accept gets no note", () =>
   expectPlan({ machine: { gpus: [{ model: "RTX 3090" }], powerLimit: 300 } }, { notes: [] }));
 
 test("a note names a power limit that no card of the model was seen to accept", () =>

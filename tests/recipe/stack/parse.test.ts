@@ -1,7 +1,7 @@
 import { readSpec } from "../../../components/recipe/stack/parse";
 import { validStack } from "../stacks";
 
-test("the rest of a stack with wrong fields can still be checked", () => {
+test("readSpec reports each wrong field of a stack, and replaces it or leaves it out", () => {
   const rawStack = validStack("rtx5070ti") as unknown as {
     machines: Record<string, Record<string, unknown>>;
     gpuOperator: Record<string, unknown>;

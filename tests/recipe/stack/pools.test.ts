@@ -65,7 +65,7 @@ test.each([
   expect(Object.values(spec!.machines).map(({ address }) => address)).toEqual(addresses);
 });
 
-test("pools together have at most as many machines as Kubernetes supports, with any number of ranges", () => {
+test("two pools that together have more machines than Kubernetes supports are refused", () => {
   const { findings } = parseSpec(
     stackWithPools({
       one: { names: "one-####", addresses: ["10.1.0.1-10.1.11.184"] },
@@ -77,7 +77,7 @@ test("pools together have at most as many machines as Kubernetes supports, with 
   ]);
 });
 
-test("a pool's machines are numbered from first on, across ranges, host names and single addresses", () => {
+test("a pool's machines are numbered from its field first on, across ranges, host names and single addresses", () => {
   const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
   const { spec } = parseSpec(stackWithPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
   expect(Object.entries(spec!.machines).map(([name, { address }]) => [name, address])).toEqual([
@@ -230,11 +230,11 @@ describe("a finding on a pool", () => {
       ["pools.gpu.names"],
     ],
     ["a misspelt field", { gpu: { ...pool, lables: {} } }, ["pools.gpu.lables"]],
-  ])("refuses %s", (_, pools, fields) => {
+  ])("is reported for %s", (_, pools, fields) => {
     expect(fieldsOf(stackWithPools(pools))).toEqual(fields);
   });
 
-  test("names the pool's field role if the pool has none", () => {
+  test("names the pool's field role if no role is set", () => {
     const { role: _role, ...machineDefaults } = fleetStack.machineDefaults!;
     expect(fieldsOf(stackWithPools({ gpu: pool }, { machineDefaults }))).toEqual([
       "pools.gpu.role",
