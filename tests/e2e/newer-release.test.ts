@@ -11,7 +11,7 @@ afterAll(() => fs.rmSync(folder, { recursive: true }));
 function writeStack(release: string): string {
   const text = fs.readFileSync(path.join(__dirname, "stacks/Pulumi.newer-release.yaml"), "utf8");
   const file = path.join(folder, `Pulumi.${release}.yaml`);
-  fs.writeFileSync(file, text.replace("RELEASE", release));
+  fs.writeFileSync(file, text.replace("talosVersion: RELEASE", `talosVersion: ${release}`));
   return file;
 }
 

@@ -66,7 +66,7 @@ export class BootGuard {
     const { active = "" } = await this.machine.configurations();
     if (readPatch(active, "").modules.some(({ name }) => name.startsWith("nvidia")))
       return undefined;
-    return `its boot does not end: ${waiting.join(", ")} waits for the driver, and the machine's configuration lists none of NVIDIA's kernel modules`;
+    return `its boot does not end: ${waiting.join(" and ")} ${waiting.length === 1 ? "waits" : "wait"} for the driver, and the machine's configuration lists none of NVIDIA's kernel modules`;
   }
 
   /**

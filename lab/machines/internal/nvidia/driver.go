@@ -114,7 +114,7 @@ func WriteFiles(root string, driver Driver, gpus []host.GPU) error {
 }
 
 // BusID returns the PCI address of the card with an index.
-func BusID(index int) string { return fmt.Sprintf("0000:%02x:00.0", index+1) }
+func BusID(index int) string { return fmt.Sprintf("0000:%02x:00.0", 0x40+index) }
 
 // WriteFile writes a file of a machine.
 func WriteFile(root, path, content string) error {

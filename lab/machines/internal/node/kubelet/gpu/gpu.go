@@ -143,7 +143,7 @@ func (c Card) Brand() string {
 }
 
 // BusID returns the card's PCI address, which the lab derives from the index.
-func (c Card) BusID() string { return fmt.Sprintf("0000:%02x:00.0", 0x40+c.Index) }
+func (c Card) BusID() string { return nvidia.BusID(c.Index) }
 
 // newestCUDA is the newest CUDA version of a driver branch, as nvidia-smi shows it.
 var newestCUDA = map[string]string{
