@@ -124,15 +124,15 @@ const errorAlreadyPrinted = 32;
 
 /**
  * `InstallDependencies`: `npm install` in the root of the package's workspace (main.go, InstallDependencies;
- * sdk/nodejs/npm/npm.go, installCmd). It does nothing if that folder has packages: `node_modules` of the lab's
- * checkouts is a link to the repository's, which npm must not change.
+ * sdk/nodejs/npm/npm.go, installCmd). Unlike the real host, it does nothing if the package finds Pulumi's SDK already:
+ * `node_modules` of the lab's checkouts is a link to the repository's, which npm must not change.
  */
 async function installDependencies(
   folder: string,
   onOutput: (chunk: Buffer) => void,
 ): Promise<void> {
+  if (hasSdk(folder)) return;
   const root = workspaceRoot(folder) ?? folder;
-  if (existsSync(path.join(root, "node_modules"))) return;
   const status = await runToEnd(
     "npm",
     ["install", "--loglevel=error"],
@@ -140,6 +140,15 @@ async function installDependencies(
     { stdout: onOutput, stderr: onOutput },
   );
   if (status !== 0) throw new Error(`npm install in ${root} failed with exit status ${status}`);
+}
+
+function hasSdk(folder: string): boolean {
+  try {
+    sdkProgram("run-plugin", folder);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

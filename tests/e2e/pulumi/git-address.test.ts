@@ -105,4 +105,4 @@ test("a YAML program adds the package by a Git address, and its SDKs equal those
     expect(await generateSdk({ schema: schemaFile, language, languages })).toEqual(
       await generateSdk({ schema: publishedSchema, language, languages }),
     );
-}, 600_000);
+});

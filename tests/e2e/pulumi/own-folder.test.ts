@@ -13,7 +13,6 @@ import { startPreviewTestBed, type PreviewTestBed } from "../runs/preview-test-b
 // package as npm installs it, and the preview of an imported stack by the real CLI. tests/sdk/own-folder.test.ts
 // has the other tests of such a folder.
 
-const limit = 5 * 60_000;
 const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-pulumi-")));
 const folder = path.join(home, "gpus");
 let languages: string;
@@ -27,7 +26,7 @@ beforeAll(async () => {
     packWorkspace("components", home),
     packWorkspace("sdk/talos", home),
   ]);
-}, limit);
+});
 afterAll(async () => {
   registry?.close();
   await testBed?.close();
@@ -51,50 +50,42 @@ async function run(line: string): Promise<string> {
   return output;
 }
 
-test(
-  "pulumi new copies the template, and prints the next steps",
-  async () => {
-    const template = path.join(repository, "templates/talos-gpu-typescript");
-    const output = await testBed.runPulumi(
-      "new",
-      template,
-      "--dir",
-      folder,
-      "--generate-only",
-      "--yes",
-    );
-    expect(output).toMatch(/npx talos-gpu import .*\n.*npx talos-gpu plan\n/);
-    const project = fs.readFileSync(path.join(folder, "Pulumi.yaml"), "utf8");
-    expect(parse(project)).toMatchObject({ name: "gpus", runtime: { name: "nodejs" } });
-    expect(project).not.toContain("quickstart");
-    expect(fs.readFileSync(path.join(folder, "package.json"), "utf8")).toContain('"name": "gpus"');
-  },
-  limit,
-);
+test("pulumi new copies the template, and prints the next steps", async () => {
+  const template = path.join(repository, "templates/talos-gpu-typescript");
+  const output = await testBed.runPulumi(
+    "new",
+    template,
+    "--dir",
+    folder,
+    "--generate-only",
+    "--yes",
+  );
+  expect(output).toMatch(/npx talos-gpu import .*\n.*npx talos-gpu plan\n/);
+  const project = fs.readFileSync(path.join(folder, "Pulumi.yaml"), "utf8");
+  expect(parse(project)).toMatchObject({ name: "gpus", runtime: { name: "nodejs" } });
+  expect(project).not.toContain("quickstart");
+  expect(fs.readFileSync(path.join(folder, "package.json"), "utf8")).toContain('"name": "gpus"');
+});
 
-test(
-  "an imported stack can be previewed with the template's program",
-  async () => {
-    await run("npm install");
-    const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
-    await run(`npx talos-gpu import ${talconfig} --gpu 'velaryon=RTX 2070 SUPER'`);
-    await run("npx talos-gpu plan");
-    const { config } = parse(fs.readFileSync(path.join(folder, "Pulumi.dev.yaml"), "utf8")) as {
-      config: object;
-    };
-    const { result, diagnostics, creates } = await testBed.previewProject({
-      absoluteFolder: folder,
-      name: "gpus",
-      stack: "dev",
-      namespace: "talos-gpu",
-      config: config as Record<string, unknown>,
-    });
-    expect(diagnostics.filter((line) => line.startsWith("error"))).toEqual([]);
-    expect(result).toBe("succeeded");
-    expect(creates).toContain("talos-gpu:index:GpuMachine dev-velaryon");
-  },
-  limit,
-);
+test("an imported stack can be previewed with the template's program", async () => {
+  await run("npm install");
+  const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
+  await run(`npx talos-gpu import ${talconfig} --gpu 'velaryon=RTX 2070 SUPER'`);
+  await run("npx talos-gpu plan");
+  const { config } = parse(fs.readFileSync(path.join(folder, "Pulumi.dev.yaml"), "utf8")) as {
+    config: object;
+  };
+  const { result, diagnostics, creates } = await testBed.previewProject({
+    absoluteFolder: folder,
+    name: "gpus",
+    stack: "dev",
+    namespace: "talos-gpu",
+    config: config as Record<string, unknown>,
+  });
+  expect(diagnostics.filter((line) => line.startsWith("error"))).toEqual([]);
+  expect(result).toBe("succeeded");
+  expect(creates).toContain("talos-gpu:index:GpuMachine dev-velaryon");
+});
 
 test.each([
   ["the folder of a clone", () => path.join(testBed.checkout, "components")],
@@ -123,5 +114,4 @@ test.each([
         await generateSdk({ schema: publishedSchema, language, languages }),
       );
   },
-  limit,
 );
