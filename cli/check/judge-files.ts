@@ -45,8 +45,8 @@ export const mostFindings = 1_000;
 /**
  * Findings about subjects for each of the releases, without repetitions. Subjects after the last reported finding are
  * not checked. Without `releases`, each subject is checked for its own release. A subject without one is checked for
- * the single release of all other subjects, else for the release to which tuppr upgrades, else for the newest known
- * release.
+ * the release of all other subjects, if they agree. If they do not, it is checked for the release to which tuppr
+ * upgrades, or else for the newest known release.
  */
 export function judgeSubjects(
   subjects: readonly Subject[],

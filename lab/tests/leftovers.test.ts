@@ -54,8 +54,11 @@ function leftoversOf(stack: string, name: string, after: Differences, before: Di
   );
 }
 
+/** A stack with one adopted machine and the device plugin. Its name is also the machine's. */
+const adopted = "velaryon";
+
 test("a clean destroy leaves nothing but the image, which is not downgraded", () => {
-  expect(leftoversOf("velaryon", "velaryon", {})).toEqual({
+  expect(leftoversOf(adopted, adopted, {})).toEqual({
     left: [],
     stays: ["machine velaryon: image v1.11.1 gpu: machines are neither wiped nor downgraded"],
   });
@@ -63,39 +66,79 @@ test("a clean destroy leaves nothing but the image, which is not downgraded", ()
 
 const notReady = "node NODE: taint node.kubernetes.io/not-ready:NoExecute";
 
-test.each<[Differences, string[]]>([
-  [{ added: ["Pod nvidia/test"] }, ["Pod nvidia/test"]],
-  [{ added: ["StorageClass fast"] }, ["StorageClass fast"]],
-  // Objects of the lab itself may appear after the state before the update was read.
-  [{ added: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }, []],
-  [{ missing: [namespaceLine] }, ["gone, and not ours: Namespace default"]],
-  [{ added: ["node NODE: label role=gpu"] }, ["node velaryon: label role=gpu"]],
-  // With the device plugin the stack sets this label. In operator mode the operator sets it.
-  [
-    { added: ["node NODE: label nvidia.com/gpu.present=true"] },
-    ["node velaryon: label nvidia.com/gpu.present=true"],
-  ],
-  [
-    { added: ["node NODE: taint gpu=true:NoSchedule"] },
-    ["node velaryon: taint gpu=true:NoSchedule"],
-  ],
-  [{ added: [notReady] }, [notReady.replace("NODE:", "velaryon:")]],
-  [{ missing: [labelLine] }, ["gone, and not ours: node velaryon: label kubernetes.io/os=linux"]],
-  [
-    { machine: plainMachine },
-    ["machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu"],
-  ],
-  [
-    { machine: { ...gpuMachine, configuration: ownersValues.slice(1) } },
-    ["machine velaryon: configuration, gone: machine.install.image"],
-  ],
-  [{ added: ["process 7 sleep 30"] }, ["process 7 sleep 30"]],
-])("with the differences %j after the destroy, the leftovers are %j", (after, expected) => {
-  expect(leftoversOf("velaryon", "velaryon", after).left).toEqual(expected);
+const configurationWithoutImage = ownersValues.filter(
+  (value) => !value.startsWith("machine.install.image"),
+);
+
+test.each<{ title: string; after: Differences; expected: string[] }>([
+  {
+    title: "a new Pod is reported",
+    after: { added: ["Pod nvidia/test"] },
+    expected: ["Pod nvidia/test"],
+  },
+  {
+    title: "a new StorageClass is reported",
+    after: { added: ["StorageClass fast"] },
+    expected: ["StorageClass fast"],
+  },
+  {
+    // They may appear after the state before the update was read.
+    title: "new objects of the lab itself are not reported",
+    after: { added: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] },
+    expected: [],
+  },
+  {
+    title: "a namespace that was there before is reported as gone",
+    after: { missing: [namespaceLine] },
+    expected: ["gone, and not ours: Namespace default"],
+  },
+  {
+    title: "a new label of the node is reported",
+    after: { added: ["node NODE: label role=gpu"] },
+    expected: ["node velaryon: label role=gpu"],
+  },
+  {
+    // With the device plugin the stack sets this label. In operator mode the operator sets it.
+    title: "the label nvidia.com/gpu.present is reported, because the stack set it",
+    after: { added: ["node NODE: label nvidia.com/gpu.present=true"] },
+    expected: ["node velaryon: label nvidia.com/gpu.present=true"],
+  },
+  {
+    title: "a new taint of the node is reported",
+    after: { added: ["node NODE: taint gpu=true:NoSchedule"] },
+    expected: ["node velaryon: taint gpu=true:NoSchedule"],
+  },
+  {
+    title: "the taint of a node that is not ready any more is reported",
+    after: { added: [notReady] },
+    expected: [notReady.replace("NODE:", "velaryon:")],
+  },
+  {
+    title: "a label that the node had before is reported as gone",
+    after: { missing: [labelLine] },
+    expected: ["gone, and not ours: node velaryon: label kubernetes.io/os=linux"],
+  },
+  {
+    title: "an older image on the machine is reported, because no machine is downgraded",
+    after: { machine: plainMachine },
+    expected: ["machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu"],
+  },
+  {
+    title: "a setting of the owner that the configuration lacks is reported",
+    after: { machine: { ...gpuMachine, configuration: configurationWithoutImage } },
+    expected: ["machine velaryon: configuration, gone: machine.install.image"],
+  },
+  {
+    title: "a process that still runs is reported",
+    after: { added: ["process 7 sleep 30"] },
+    expected: ["process 7 sleep 30"],
+  },
+])("after a destroy, $title", ({ after, expected }) => {
+  expect(leftoversOf(adopted, adopted, after).left).toEqual(expected);
 });
 
 test("a node that was not ready before the update, but is ready now, is not reported", () => {
-  expect(leftoversOf("velaryon", "velaryon", {}, { added: [notReady] }).left).toEqual([]);
+  expect(leftoversOf(adopted, adopted, {}, { added: [notReady] }).left).toEqual([]);
 });
 
 test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in an existing one", () => {
@@ -118,7 +161,7 @@ test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in
 });
 
 test("a leftover patch on an adopted machine is reported by its paths, without values", () => {
-  const result = leftoversOf("velaryon", "velaryon", {
+  const result = leftoversOf(adopted, adopted, {
     machine: { ...gpuMachine, configuration: patchedValues },
   });
   expect(result.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
@@ -175,7 +218,7 @@ test("the operator may delete an existing RuntimeClass, but the device plugin ma
   expect(result.stays).toEqual([
     `gone, and not ours: ${runtimeClass}: the operator took it over, and deleted it with itself`,
   ]);
-  expect(leftoversOf("velaryon", "velaryon", {}, before).left).toEqual([
+  expect(leftoversOf(adopted, adopted, {}, before).left).toEqual([
     `gone, and not ours: ${runtimeClass}`,
   ]);
 });

@@ -26,8 +26,8 @@ export interface FixRecord<Id extends string> extends Known {
    */
   check?: string;
   /**
-   * Remedy for a stack that has the fix and shows the failure nevertheless; absent if only a change by hand can have
-   * removed the fix.
+   * Remedy if the stack's plan has the fix and the failure appears nevertheless. Without it, only a change by hand can
+   * have removed the fix, and the doctor says so.
    */
   inForce?: string;
   /** Whether a stack's plan needs the fix. */

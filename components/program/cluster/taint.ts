@@ -29,10 +29,10 @@ const taintsPart = { ending: "-upgrade", why: LEFT };
 export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
 
 /**
- * Sets the stack's taints on the node, removes the taints that the stack no longer wants, and keeps the taints of other
- * owners. Kubernetes treats a node's taints as one list, so applying a list would remove taints that other owners added
- * meanwhile. This function reads the list, merges the stack's taints into it by key and effect, and writes the list
- * only if the node has not changed since the read.
+ * Sets the stack's taints on the node and removes the taints that the stack no longer wants. Taints of other owners
+ * stay. Kubernetes treats a node's taints as one list, so an applied list would remove what others added meanwhile.
+ * This function merges the stack's taints into the list by key and effect. It writes the list only if the node has not
+ * changed since the read.
  *
  * A wanted taint that the node already has belongs to another owner, unless the last run recorded it or the node's
  * annotation names it. Another owner's taint stays when the stack no longer lists it. A taint with a wanted key and

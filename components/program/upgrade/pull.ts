@@ -16,8 +16,8 @@ const LOOKS = 30_000;
 
 /**
  * Pulls the installer before the drain, so that a registry that is down stops the update in time. Talos itself retries
- * for 20 minutes, and reports the reason only on its console (talos v1.13.0, internal/pkg/containers/image/image.go):
- * the program reports such an error at once.
+ * for 20 minutes, and writes the reason only to its console (talos v1.13.0, internal/pkg/containers/image/image.go). The
+ * program prints this reason and tries until the limit. Only a full disk fails the pull at once.
  */
 export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;

@@ -141,7 +141,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
 /** Purpose of a reboot without a new image, for messages. */
 function purposeOf({ reboots }: UpgradeTask, { staged }: Observed): string {
   if (staged) return "to activate the staged configuration";
-  return reboots ? "as requested" : "so that the active configuration takes effect";
+  return reboots ? "as requested" : "so that SecurityProfileConfig takes effect";
 }
 
 /**

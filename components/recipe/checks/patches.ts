@@ -254,8 +254,8 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
 
 /**
  * Findings for patches of a machine in which a document and a field of `machine` or `cluster` set the same thing. On an
- * adopted machine the command `adopt` moves a field into the document if the document can hold its value, so such a
- * field is no conflict.
+ * adopted machine the command `adopt` moves a field into a document that can hold its value. Such a field is no
+ * conflict.
  */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wantedEntries = wantedOf(

@@ -29,8 +29,8 @@ export interface MachineState {
   /** How the machine is drained: `for at most 5m`, `no` if the stack sets it, or `by Omni`. */
   drainedBeforeReboot: string;
   /**
-   * Longest time from the drain until the node accepts pods again, e.g. `40m`: the sum of the update's waits for a
-   * machine that is up.
+   * Longest time from the drain until the node accepts pods again, e.g. `40m`. It is the sum of the limits of all waits
+   * in that time, for a machine that is up when the update begins.
    */
   awayForAtMost: string;
   /** Whether the update installs the machine from maintenance mode. */

@@ -35,7 +35,7 @@ export interface ChartValueFinding {
 /**
  * Checks values by the releases of `judgesOf`. If there are two releases, a value is a mistake only if both refuse it.
  * For a version older or newer than all tables there is only one release. A value that this release lacks may be right,
- * so its path is `uncheckable`, unless the value is a misspelling or one that no release has.
+ * so its path is `uncheckable`. Misspelt values and values that no release has are mistakes.
  *
  * @returns the mistakes, the paths that no table can check (`uncheckable`), and the release that was used. Without
  * mistakes and paths if the text is not a version.

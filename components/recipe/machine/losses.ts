@@ -98,9 +98,9 @@ export function runningExtensions({
 }
 
 /**
- * Kernel arguments of a machine's image: from its schematic, or without one from the command line without Talos' own
- * arguments. Left out are arguments of the configuration, since a new image does not remove them, and arguments without
- * effect, e.g. those in a schematic that GRUB does not use.
+ * Kernel arguments of a machine's image, from its schematic. Without a schematic they come from the command line,
+ * without Talos' own arguments. Arguments of the configuration are left out, since a new image does not
+ * remove them. So are arguments without effect, e.g. those in a schematic that GRUB does not use.
  */
 export function runningKernelArgs(running: RunningImage): string[] {
   const { schematic, commandLine, configuredArgs, platform, bootArgs } = running;

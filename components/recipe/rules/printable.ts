@@ -1,6 +1,6 @@
 /**
  * A text that is safe for a terminal and for a runner of workflows. Characters on which a terminal or a runner would
- * act become escapes of JSON and YAML, so within quotes of these two formats the text keeps its meaning.
+ * act become escapes of JSON and YAML. Within quotes of these two formats the text keeps its meaning.
  *
  * These characters are: control characters, which move the cursor or set the terminal's title (ECMA-48); marks that
  * change the direction of writing (UAX #9); `::` at the beginning of a line, and `##[`, `##vso[` and the like anywhere

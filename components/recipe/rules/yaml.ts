@@ -130,8 +130,8 @@ function read(parsed: Documents, bounds: Bounds): Documents {
 }
 
 /**
- * Records the value of a document, or adds an error to it: for a duplicate key in a mapping, for a document beyond the
- * bounds, or for an alias that names no anchor or is a part of its own anchor.
+ * Records the value of a document, or adds an error to it. Errors are a duplicate key, a document beyond the bounds, an
+ * alias that names no anchor, and an alias within its own anchor.
  *
  * @param remaining what the documents before this one leave of the bounds.
  * @returns what is left for the next document.

@@ -66,7 +66,7 @@ test("cases are selected by name, and the error for an unknown name lists all na
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("cases of a card need a real node, and --gpu selects all of them", () => {
+test("--gpu selects all cases, and is refused without --machines node", () => {
   expect(parseOptions(["--machines", "node", "--gpu"])).toMatchObject({
     cases: ["all"],
     gpu: true,

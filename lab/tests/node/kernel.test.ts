@@ -26,9 +26,12 @@ test.each<[string[], string[]]>([
   ],
   [["mknod"], ["no device can be created: mknod failed"]],
   [["cc"], ["the C compiler cannot build a static program (Debian: libc6-dev): cc failed"]],
-])("if %j fail, the reasons against a real node are %j", (failingPrograms, reasons) => {
-  expect(findMissingFeatures(shellWithFailing(...failingPrograms))).toEqual(reasons);
-});
+])(
+  "if the programs %j fail, the check finds that this computer cannot run a real node: %j",
+  (failingPrograms, reasons) => {
+    expect(findMissingFeatures(shellWithFailing(...failingPrograms))).toEqual(reasons);
+  },
+);
 
 test("without the right to create namespaces, the lab gives only that reason", () => {
   const refuseNamespaces: RunInNamespaces = () => ({

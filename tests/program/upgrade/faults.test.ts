@@ -424,13 +424,13 @@ describe("an installed image whose boot is pending", () => {
   test("is confirmed by Talos when the machine is ready, so the run waits until then", () =>
     runUpgrade({ machine: { secondsUntilReady: 100 }, expect: { phaseSeconds: { reboot: 280 } } }));
 
-  test("causes a warning about the next reboot if the machine never becomes ready", () =>
+  test("causes a warning that a failing boot would roll the image back, if the machine never becomes ready", () =>
     runUpgrade({
       machine: { secondsUntilReady: Infinity },
       expect: {
         result: { rebooted: true },
         logs: [
-          /^warning: gpu-1: the machine runs but is not ready; Talos confirms an upgrade once/,
+          /^warning: gpu-1: the machine runs but is not ready; Talos confirms an upgrade once.*rolls back/,
         ],
         minutes: { lessThan: 12 },
       },

@@ -1,5 +1,4 @@
 import { CallError } from "../../../components/clients/failure";
-import { formatDuration } from "../../../components/recipe/rules/duration";
 import { longestRun } from "../../../components/recipe/effect";
 import { factoryImage, type FakeMachine, nodeState, pod, schematics } from "../fakes";
 import { runAfterKill } from "../run-after-kill";
@@ -288,11 +287,15 @@ test("if an upgrade over two minors is killed at any progress line or changing c
   for (let killPoint = 0; killPoint < pointCount; killPoint++) await killAndRunAgain(killPoint);
 });
 
-test("a run's limit includes the pull, the reboot and the checks of every upgrade", () => {
+test("each further upgrade adds the limits of its own phases to the limit of a run", () => {
   const minutes = (count: number): number => count * 60_000;
-  const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
-  const additionalTime = longestRun(limits, 2) - longestRun(limits, 1);
-  expect(formatDuration(additionalTime)).toBe("1h5m");
+  const limits = { pull: minutes(11), drain: minutes(6), reboot: minutes(31), verify: minutes(5) };
+  const [twoHops, oneHop] = [longestRun(limits, 2), longestRun(limits, 1)];
+  const additionalTime = twoHops - oneHop;
+  const [comparison, precheck] = [minutes(10), minutes(5)];
+  expect(additionalTime).toBe(
+    comparison + precheck + limits.pull + limits.drain + limits.reboot + limits.verify,
+  );
 });
 
 test("the error of a failed upgrade reports that the machine no longer answers", async () => {

@@ -135,7 +135,7 @@ describe("workload isolation that waits for a boot", () => {
     expect(log).toContain(
       'service cri is Waiting and not healthy (Waiting for service "sandboxd" to be registered)',
     );
-    expect(log).toContain("rebooting once, so that the active configuration takes effect");
+    expect(log).toContain("rebooting once, so that SecurityProfileConfig takes effect");
     expect(log).not.toContain("nothing to do");
   });
 

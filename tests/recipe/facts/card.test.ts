@@ -5,7 +5,6 @@ import {
   findCard,
   flavoursOf,
   isOfArm64,
-  knownModels,
   lastCudaOf,
   memorySizes,
   migGeometries,
@@ -80,9 +79,10 @@ test("similar names of cards, such as RTX 4000 and RTX 4000 Ada, find different 
 });
 
 test("every card has a unique name that finds it, a known architecture and family, and more than 1 GiB of memory", () => {
-  expect(new Set(knownModels()).size).toBe(knownModels().length);
+  const models = cards.map(({ model }) => model);
+  expect(new Set(models).size).toBe(models.length);
   for (const row of cards) {
-    expect(architectureOf(row).name).toBe(row.architecture);
+    expect(() => architectureOf(row)).not.toThrow();
     expect(Math.min(...memorySizes(row))).toBeGreaterThan(1024);
     expect(memorySizes(row)).not.toEqual([]);
     expect(findCard(row.model)).toBe(row);

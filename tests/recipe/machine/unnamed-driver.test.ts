@@ -14,7 +14,7 @@ test.each<
     title: string,
     stackFields: Partial<ClusterSpec>,
     machineFields: Partial<MachineSpec>,
-    undecidedFields: string[],
+    fieldsLeftToCard: string[],
   ]
 >([
   ["branch and flavour if the stack sets neither", {}, {}, ["branch", "flavour"]],
@@ -42,10 +42,18 @@ test.each<
     { installerImage: "registry.example/x:1" },
     [],
   ],
-  ["no field on an owned machine", {}, { configuration: "owned" }, []],
-  ["no field on a machine without a card", {}, { gpus: [] }, []],
-])("the card decides %s", (_, stackFields, machineFields, undecidedFields) => {
-  expect(unnamedDriver({ ...spec, ...stackFields }, { ...machine, ...machineFields })).toEqual(
-    undecidedFields,
-  );
+])(
+  "the stack leaves to the card of an adopted machine: %s",
+  (_, stackFields, machineFields, fieldsLeftToCard) => {
+    expect(unnamedDriver({ ...spec, ...stackFields }, { ...machine, ...machineFields })).toEqual(
+      fieldsLeftToCard,
+    );
+  },
+);
+
+test("an owned machine, and a machine without a card, have no driver fields that the card decides", () => {
+  const ownedMachine: MachineSpec = { ...machine, configuration: "owned" };
+  const machineWithoutCard: MachineSpec = { ...machine, gpus: [] };
+  expect(unnamedDriver(spec, ownedMachine)).toEqual([]);
+  expect(unnamedDriver(spec, machineWithoutCard)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // jest's runtime for unit tests: a worker loads packages and the project's own modules once. Jest by itself loads them again for each test
 // file, which took most of the tests' time. Only what lies in `tests` is fresh for each file, so that its state stays its own. A module of
-// the project keeps no state that one test file could leave for the next; the parts of Pulumi's SDK that keep state are loaded anew for
-// each file.
+// the project keeps no state that one test file could leave for the next; each file loads the parts of Pulumi's SDK that keep
+// state again.
 const Module = require("node:module");
 const path = require("node:path");
 const vm = require("node:vm");

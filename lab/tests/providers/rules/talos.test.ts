@@ -75,14 +75,40 @@ test.each([
   },
 );
 
-// pkg/tfbridge/rawstate.go, turnaroundCheck; pulumi-talos#208. Each resource has limits of its own (Schema, timeouts.Opts).
+// pkg/tfbridge/rawstate.go, turnaroundCheck; pulumi-talos#208. `timeouts` must be empty, or have every limit that the resource has:
+// create, update and delete for an applied configuration, only create for a bootstrap (Schema, timeouts.Opts).
 test.each([
-  [types.apply, { ...apply, timeouts: { create: "1m" } }, false],
-  [types.apply, { ...apply, timeouts: { create: "1m", update: "1m", delete: null } }, false],
-  [types.apply, { ...apply, timeouts: { create: "1m", update: "1m", delete: "1m" } }, true],
-  [types.apply, { ...apply, timeouts: {} }, true],
-  [types.bootstrap, { ...target, timeouts: { create: "1m" } }, true],
-])("%s with the inputs %j is created: %s", async (type, inputs, isCreated) => {
+  {
+    title: "an applied configuration with a timeout for create only is refused",
+    type: types.apply,
+    inputs: { ...apply, timeouts: { create: "1m" } },
+    isCreated: false,
+  },
+  {
+    title: "an applied configuration whose timeout for delete is null is refused",
+    type: types.apply,
+    inputs: { ...apply, timeouts: { create: "1m", update: "1m", delete: null } },
+    isCreated: false,
+  },
+  {
+    title: "an applied configuration with all three timeouts is created",
+    type: types.apply,
+    inputs: { ...apply, timeouts: { create: "1m", update: "1m", delete: "1m" } },
+    isCreated: true,
+  },
+  {
+    title: "an applied configuration with empty timeouts is created",
+    type: types.apply,
+    inputs: { ...apply, timeouts: {} },
+    isCreated: true,
+  },
+  {
+    title: "a bootstrap with its only timeout, for create, is created",
+    type: types.bootstrap,
+    inputs: { ...target, timeouts: { create: "1m" } },
+    isCreated: true,
+  },
+])("$title", async ({ type, inputs, isCreated }) => {
   const creation = provider.make(callOf(type, inputs));
   if (isCreated) await creation;
   else await expect(creation).rejects.toThrow("recovered raw state does not byte-for-byte match");
