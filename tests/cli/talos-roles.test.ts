@@ -121,9 +121,10 @@ test.each(["doctor", "discover"])(
   "%s runs only commands of talosctl that change no machine",
   async (verb) => {
     const { calls } = await run("os:admin", verb);
-    const commands = new Set(calls.map(([command]) => command));
-    expect(
-      [...commands].filter((command) => ![...readerCommands, "read"].includes(command!)),
-    ).toEqual([]);
+    const changesNothing = ([command = "", argument = ""]: string[]): boolean =>
+      command === "etcd"
+        ? ["members", "status"].includes(argument)
+        : [...readerCommands, "read"].includes(command);
+    expect(calls.filter((call) => !changesNothing(call))).toEqual([]);
   },
 );
