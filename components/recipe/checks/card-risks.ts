@@ -14,7 +14,7 @@ import { type CheckedMachine, type Checks, type Found, forEachMachine } from "./
 export const cardRisks = {
   "card-described": {
     severity: "note",
-    rule: "The package's tables list the card",
+    rule: "The package's tables list each card",
     source: "components/recipe/facts/data/cards.json",
     ofFiles: false,
     find: forEachMachine(({ uses }) =>
@@ -32,7 +32,7 @@ export const cardRisks = {
   },
   "card-alike": {
     severity: "note",
-    rule: "All cards of a machine are of one model",
+    rule: "All cards of a machine are of one model, and of one size of memory",
     source: "k8s-device-plugin, README: a node has one resource for all of its cards",
     ofFiles: false,
     find: forEachMachine(({ name, cards }) =>
@@ -48,7 +48,7 @@ export const cardRisks = {
   },
   "card-passed-on": {
     severity: "warning",
-    rule: "A card is either for pods or bound to vfio-pci for virtual machines",
+    rule: "No kernel argument or patch binds a card under `gpus` to vfio-pci or pci-stub by the card's ID",
     source:
       "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci binds every card that has a listed ID; a single card can be bound only by address",
     ofFiles: true,
@@ -56,7 +56,7 @@ export const cardRisks = {
   },
   "card-memory": {
     severity: "warning",
-    rule: "The stack sets the memory of a card if the model has several sizes and not every size meets the claims",
+    rule: "The stack sets a card's memory if the model exists with several sizes and not every size meets each claim",
     source: "NVIDIA's data sheets; dra-driver-nvidia-gpu, capacity of a device",
     ofFiles: false,
     find: ({ spec, machines }) =>
@@ -84,7 +84,7 @@ export const cardRisks = {
   },
   "power-limit-range": {
     severity: "note",
-    rule: "The package's tables list the card's range of power limits",
+    rule: "The package's tables show whether each card accepts the machine's power limit",
     source: "components/recipe/facts/data/cards.json; `nvidia-smi -q -d POWER` of each card",
     ofFiles: false,
     find: forEachMachine(powerLimitFinding),
@@ -135,7 +135,7 @@ function vfioFindings({
     return id !== undefined
       ? {
           field,
-          problem: `a kernel argument or a patch binds every ${card!.model} of ${name} to vfio-pci, by the ID ${id}`,
+          problem: `a kernel argument or a patch binds every ${card!.model} of ${name} to vfio-pci or pci-stub, by the ID ${id}`,
           why: "NVIDIA's driver never sees the card, and pods that request it stay Pending",
           remedy:
             "remove the card from gpus, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",

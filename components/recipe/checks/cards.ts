@@ -34,7 +34,7 @@ export const cardChecks = {
           },
   },
   "gpu-model": {
-    rule: "The package's tables list each card, or the stack describes it",
+    rule: "This package supports each card, the tables or the stack describe the card, and `architecture` does not contradict the tables",
     source:
       "recipe/facts/data/cards.json and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
     ofFiles: false,
@@ -57,7 +57,7 @@ export const cardChecks = {
     ),
   },
   "gpu-memory": {
-    rule: "Each card has a size of memory that exists for its model",
+    rule: "A card's field `memory` is a size with which the card's model exists",
     source:
       "recipe/facts/data/cards.json (memoryMiB, memoriesMiB, rebuiltMiB), and the names of pci-cards.json",
     ofFiles: false,
@@ -80,7 +80,7 @@ export const cardChecks = {
     ),
   },
   "mixed-cards": {
-    rule: "One driver supports all cards of a machine",
+    rule: "One flavour of the kernel modules supports all cards of a machine",
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
     ofFiles: true,
@@ -103,7 +103,7 @@ export const cardChecks = {
     }),
   },
   "power-limit": {
-    rule: "The card accepts the power limit",
+    rule: "Only a machine with a GPU sets powerLimit, and each card of the machine accepts the limit",
     source: "nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power)",
     ofFiles: true,
     find: forEachMachine((machine) => {

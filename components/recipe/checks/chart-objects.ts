@@ -25,7 +25,7 @@ const isSection = (key: string, value: unknown): boolean =>
 /** Checks of chart values that become parts of Kubernetes objects. */
 export const chartObjectChecks = {
   "chart-objects": {
-    rule: "Kubernetes accepts the images, tolerations, resources and labels that a chart passes on unchanged",
+    rule: "Kubernetes accepts each value that a GPU chart passes on to an object, e.g. images, tolerations, resources, labels and imagePullSecrets",
     source:
       "kubernetes v1.36.3, pkg/apis/core/validation/validation.go: the API server checks the values that the charts' templates pass on by toYaml",
     ofFiles: true,

@@ -45,7 +45,7 @@ export const chartChecks = {
     },
   },
   "chart-version": {
-    rule: "The stack pins each chart to one exact release that runs on Talos",
+    rule: "The stack sets each chart to one exact release that this package supports",
     source:
       "Helm: without an exact version it installs the newest chart; tags of the charts' repositories",
     ofFiles: true,
@@ -99,7 +99,7 @@ export const chartChecks = {
     },
   },
   "plugin-namespace": {
-    rule: "NVIDIA's pods run in a namespace that may admit privileged pods",
+    rule: "NVIDIA's pods run in none of the namespaces default, kube-public and kube-node-lease, which refuse privileged pods",
     source:
       "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
     ofFiles: true,

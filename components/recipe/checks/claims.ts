@@ -7,7 +7,7 @@ import { oldestForClaims } from "./release-risks";
 /** Checks of stacks whose pods get their cards by claims. */
 export const claimChecks = {
   dra: {
-    rule: "Talos, Kubernetes and the stack's sharing work with NVIDIA's driver for dynamic resource allocation",
+    rule: "With dra, Talos and Kubernetes are new enough for NVIDIA's DRA driver, and the stack sets no sharing",
     source:
       "dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh, pkg/featuregates/featuregates.go; dra-driver-nvidia-gpu#605; kubernetes v1.34, pkg/apis/resource",
     ofFiles: true,
@@ -57,7 +57,7 @@ export const claimChecks = {
     },
   },
   claims: {
-    rule: "A card meets each claim, a claim by name sets no other field of `claim`, and pods that share a ResourceClaim run on one machine",
+    rule: "A stack with claims sets dra, each claim fits a machine, a claim by name sets nothing else, and one ResourceClaim serves one machine",
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,
@@ -114,8 +114,7 @@ export const claimChecks = {
             ? `no card of ${names} (${cards}) meets this claim`
             : `none of ${names} (${cards}) has ${gpus} cards that meet this claim`,
         why: "no device fits the claim, and the pod stays Pending forever",
-        remedy:
-          "request less memory (a card has a little less than its name says), or another architecture",
+        remedy: `request ${gpus === 1 ? "" : "fewer cards, "}less memory (a card has a little less than its name says), or another architecture`,
       };
     }),
   },

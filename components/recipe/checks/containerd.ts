@@ -105,7 +105,7 @@ export const containerdChecks = {
     }),
   },
   "default-runtime": {
-    rule: "`nvidia` is the default runtime only on machines with a GPU, and before Talos 1.13",
+    rule: `"nvidia" is the default runtime only on machines with a GPU, and on Talos 1.13 and 1.14 only for device plugins before ${firstByCdi}`,
     source:
       "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
     ofFiles: true,
@@ -139,7 +139,7 @@ export const containerdChecks = {
     }),
   },
   "nvidia-handler": {
-    rule: "On Talos ≥ 1.15 no configuration turns NRI off or uses NVIDIA's runtime, which Talos no longer contains",
+    rule: "On Talos ≥ 1.15 no configuration of containerd disables NRI, or uses NVIDIA's runtime, which Talos no longer contains",
     source: "machine/containerd/leftovers.ts",
     ofFiles: true,
     find: combine(

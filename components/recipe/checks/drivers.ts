@@ -23,7 +23,7 @@ import {
 /** Checks of the cards' drivers: kernel modules, their branch and their flavour. */
 export const driverChecks = {
   "module-flavour": {
-    rule: "The flavour of the kernel modules supports the machine's cards",
+    rule: "The flavour of the kernel modules supports each card of the machine",
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
     ofFiles: true,
@@ -36,17 +36,21 @@ export const driverChecks = {
         (candidate) => !flavoursOf(candidate).includes(machine.flavour),
       );
       if (!card) return [];
+      const isStated = spec.driver?.flavour === machine.flavour;
+      const supported = flavoursOf(card).join(" or ");
       return {
-        field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : ".extensions",
+        field: isStated ? "driver.flavour" : ".extensions",
         problem: `${machine.flavour} kernel modules do not support the ${card.model} (${card.architecture}) of ${machine.name}`,
         why: whyNot(machine.flavour, card),
-        remedy: `leave driver.flavour out, or set it to ${flavoursOf(card).join(" or ")}`,
-        ofFiles: { remedy: `use the ${flavoursOf(card).join(" or ")} modules` },
+        remedy: isStated
+          ? `leave driver.flavour out, or set it to ${supported}`
+          : `leave NVIDIA's extensions out, or list those of the ${supported} modules`,
+        ofFiles: { remedy: `use the ${supported} modules` },
       };
     }),
   },
   "open-modules-card": {
-    rule: "Open kernel modules older than driver 545 are used only with data-center cards",
+    rule: "A machine with open kernel modules older than driver 545 has only data-center cards",
     source: 'NVIDIA driver 535 README, "Open Linux Kernel Modules"; siderolabs/extensions#114',
     ofFiles: true,
     find: forEachGpuMachine((machine, { spec }) => {
@@ -58,23 +62,24 @@ export const driverChecks = {
           flavoursOf(candidate).includes("open") &&
           openModulesRefuse(candidate, driver),
       );
-      const field = spec.driver?.flavour === "open" ? "driver.flavour" : ".extensions";
+      const isStated = spec.driver?.flavour === "open";
+      const remedyForFiles =
+        "use the proprietary modules, or the open modules of branch production";
       return card
         ? {
-            field,
+            field: isStated ? "driver.flavour" : ".extensions",
             problem: `the open kernel modules of driver ${driver} do not support the ${card.model} of ${machine.name}`,
             why: "before driver 545 the open modules find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
-            remedy:
-              "leave driver.flavour out (its default is proprietary here), or set driver.branch to production",
-            ofFiles: {
-              remedy: "use the proprietary modules, or the open modules of branch production",
-            },
+            remedy: isStated
+              ? "leave driver.flavour out (its default is proprietary here), or set driver.branch to production"
+              : remedyForFiles,
+            ofFiles: { remedy: remedyForFiles },
           }
         : undefined;
     }),
   },
   "driver-too-old": {
-    rule: "The driver is new enough for the card",
+    rule: "The driver is new enough for each card of the machine",
     source:
       "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",
     ofFiles: true,
@@ -90,7 +95,7 @@ export const driverChecks = {
       }),
   },
   "driver-too-new": {
-    rule: "The driver still supports the card",
+    rule: "The branch of the driver still supports the architecture of each card",
     source: "CUDA 13 release notes: branch 580 is the last one for Maxwell, Pascal and Volta",
     ofFiles: true,
     find: (context) =>
@@ -134,7 +139,7 @@ export const driverChecks = {
   },
   "driver-unnamed": {
     severity: "warning",
-    rule: "The driver of an imported machine has a branch and a flavour",
+    rule: "If an adopted machine has the field `driver`, this field sets the branch or the flavour",
     source:
       "cli/import: an installer's name has only the hash of its schematic, which does not show the driver",
     ofFiles: false,

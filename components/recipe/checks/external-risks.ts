@@ -26,7 +26,7 @@ export const externalRisks = {
   },
   "external-missing": {
     severity: "warning",
-    rule: "external.files lists all files of the external release",
+    rule: "Each object that a file of external.files names is in one of these files",
     source:
       "components/recipe/external/read.ts: the objects that these files name, and those that are missing",
     ofFiles: false,
@@ -105,7 +105,7 @@ export const externalRisks = {
   },
   "char-device-links": {
     severity: "warning",
-    rule: "The operator's validator creates no links in /dev/char on Talos",
+    rule: "On Talos ≥ 1.13 the values of an external operator set DISABLE_DEV_CHAR_SYMLINK_CREATION to true",
     source: "cozystack#2323; siderolabs/docs, NVIDIA GPU (sets DISABLE_DEV_CHAR_SYMLINK_CREATION)",
     ofFiles: false,
     find: ifExternal(({ ownValues, externalProvider: { kind }, spec }) =>
@@ -128,7 +128,7 @@ export const externalRisks = {
   },
   "plugin-runtime": {
     severity: "warning",
-    rule: "The values of a device plugin that another tool installs set runtimeClassName",
+    rule: "Before Talos 1.15 the values of an external or taken-over device plugin set runtimeClassName",
     source:
       "siderolabs/docs, NVIDIA GPU: the plugin's own container must see the cards, so it needs NVIDIA's runtime",
     ofFiles: false,
@@ -151,7 +151,7 @@ export const externalRisks = {
   },
   "sharing-unread": {
     severity: "note",
-    rule: "The device plugin's sharing is set in the stack, not in a ConfigMap outside the stack",
+    rule: "This package can read in the stack how the device plugin shares the cards",
     source: "k8s-device-plugin v0.19.3, api/config/v1/sharing.go; values.yaml, config.name",
     ofFiles: false,
     find: ({ spec, plan }) =>

@@ -21,7 +21,7 @@ const tolerated: Partial<PodToleration>[] = [
 /** Checks of external GPU providers. */
 export const externalChecks = {
   external: {
-    rule: "external names the installed release, and the release's own values fit Talos",
+    rule: "external names the kind of GPU provider, and the values of an external or taken-over release fit Talos and the stack",
     source:
       "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
     ofFiles: true,

@@ -23,7 +23,7 @@ import {
 /** Checks of a machine's image: extensions, kernel arguments, module parameters. */
 export const imageChecks = {
   "extension-name": {
-    rule: "Each extension has the name of an official extension of Talos",
+    rule: "Each extension is an official extension of Talos, or one that only the stack's own Image Factory may have",
     source:
       "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names silently mean `-lts`)",
     ofFiles: true,
@@ -53,7 +53,7 @@ export const imageChecks = {
     ),
   },
   "extension-release": {
-    rule: "Each extension of a machine exists for its Talos version",
+    rule: "Each extension of a machine exists for the machine's Talos version",
     source:
       "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
     ofFiles: true,
@@ -134,14 +134,14 @@ export const imageChecks = {
     ),
   },
   "kernel-args": {
-    rule: "Each kernel argument is a single word that takes effect on the Talos version",
+    rule: "Each kernel argument is one word that takes effect, and none blocks NVIDIA's modules or sets the platform",
     source:
       "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot); siderolabs/extensions, nvidia.conf (blacklist); talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go; linux v6.18, kernel/module/main.c (blacklisted)",
     ofFiles: true,
     find: combine(forEachMachine(machineArgs), forEachPatch(patchArgs)),
   },
   "module-parameters": {
-    rule: "moduleParameters has only well-formed parameters of modules that this package loads",
+    rule: "moduleParameters has only well-formed parameters, of modules that this package loads and no patch declares",
     source:
       "talos v1.13.9, machine.kernel.modules[].parameters; pkg/machinery/config/types/v1alpha1: of two items with a name the last one's parameters win",
     ofFiles: true,
@@ -193,7 +193,7 @@ export const imageChecks = {
     ),
   },
   "installer-image": {
-    rule: "A machine with installerImage sets no other field of the image, and the image has the machine's Talos version",
+    rule: "installerImage names an existing image of the machine's Talos version by tag or digest, and excludes the other fields of the image",
     source:
       "talos, pkg/imager (the contents of an installer are fixed when it is built); distribution/reference (forms of an image's name)",
     ofFiles: true,

@@ -8,7 +8,7 @@ import { type Checks, forEachPatch } from "./check";
 /** Checks of patches that set options of Kubernetes' components. */
 export const kubernetesSettingsChecks = {
   "kubernetes-removed": {
-    rule: "No patch has a flag, feature gate or admission plugin that the stack's Kubernetes release has removed",
+    rule: "No patch of an owned machine has a flag, feature gate or admission plugin that the stack's Kubernetes release no longer has",
     source:
       "siderolabs/go-kubernetes, kubernetes/upgrade/checks.go (the checks of `talosctl upgrade-k8s`)",
     ofFiles: false,

@@ -51,7 +51,7 @@ export const machineRisks = {
   },
   "branch-targets": {
     severity: "warning",
-    rule: "No arm64 machine loads NVIDIA's modules while its kernel uses branch target identification",
+    rule: "From Talos 1.13 on each GPU machine with an overlay, and so with an arm64 processor, has the kernel argument arm64.nobti",
     source: "talos#13019 (a GB10)",
     ofFiles: true,
     find: forEachGpuMachine(
@@ -73,7 +73,7 @@ export const machineRisks = {
   },
   "nvswitch-unknown": {
     severity: "warning",
-    rule: "A machine with the fabric manager is known to have NVSwitches",
+    rule: "It is known whether a machine with the fabric manager has an NVSwitch",
     source:
       "NVIDIA Fabric Manager user guide, supported systems: boards of eight modules have NVSwitches, boards of four have none",
     ofFiles: true,
@@ -116,7 +116,7 @@ export const machineRisks = {
   },
   "operators-label": {
     severity: "note",
-    rule: "Only the operator sets the label nvidia.com/gpu.present",
+    rule: "With the GPU Operator, no machine has nvidia.com/gpu.present under `labels`, because the operator sets this label",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
     find: forEachGpuMachine(({ spec: { labels } }, { plan }) =>

@@ -46,7 +46,7 @@ export const machineChecks = {
     },
   },
   "omni-machine": {
-    rule: "An Omni machine has a UUID and a cluster name, and sets no field that Omni decides",
+    rule: "Each Omni machine has its own UUID, a cluster name, Talos ≥ 1.12 and no field that Omni decides. Other machines have no UUID",
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
     ofFiles: true,
@@ -129,7 +129,7 @@ export const machineChecks = {
     }),
   },
   "machine-address": {
-    rule: "Each machine has a different address",
+    rule: "Each machine has a valid address that no other machine has",
     source:
       "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",
     ofFiles: false,
@@ -153,7 +153,7 @@ export const machineChecks = {
     },
   },
   platform: {
-    rule: "The Image Factory has the platform",
+    rule: "The Image Factory has the platform of each machine",
     source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",
     ofFiles: true,
     find: forEachMachine((machine) => {

@@ -41,7 +41,7 @@ export const migChecks = {
   },
   "mig-profiles": {
     severity: "note",
-    rule: "This package knows the MIG profiles of each card",
+    rule: "With sharing.mig, this package knows the MIG profiles of each card that may have MIG",
     source: "NVIDIA MIG user guide, supported profiles",
     ofFiles: false,
     find: ({ spec, machines }) =>
@@ -62,7 +62,7 @@ export const migChecks = {
   },
   "mig-reset": {
     severity: "warning",
-    rule: "Each card can change its MIG mode without a reset",
+    rule: "With sharing.mig, each card can change the MIG mode without a reset",
     source: "gpu-operator#118; NVIDIA MIG user guide (Ampere needs a reset of the card)",
     ofFiles: false,
     find: ({ spec, machines }) => {

@@ -26,7 +26,7 @@ import { ofKubelet } from "./placement";
 /** Checks of the nodes' labels and taints, and of the tolerations in the charts' values. */
 export const nodeChecks = {
   "node-labels": {
-    rule: "Each label is valid in Kubernetes, and none conflicts with a label that the stack needs",
+    rule: "Each label is valid in Kubernetes, and contradicts neither the kubelet nor what the stack and NVIDIA's pods need",
     source:
       "Kubernetes, labels; gpu-operator, controllers/state_manager.go (the operator keeps a user's label)",
     ofFiles: true,
@@ -54,7 +54,7 @@ export const nodeChecks = {
     ),
   },
   taints: {
-    rule: "Each taint is valid, and none is one that Kubernetes sets itself",
+    rule: "Each taint is valid, and no taint is one that Kubernetes' controllers set",
     source:
       "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
     ofFiles: true,
@@ -66,7 +66,7 @@ export const nodeChecks = {
           return {
             field,
             problem: `${shown(text)} does not have the form value:Effect`,
-            why: "the update could not set the taint, and pods without a toleration would run on the GPU machine",
+            why: "the update could not set the taint, and pods without a toleration would run on the machine",
             remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
           };
         if (ofKubernetes.test(key))
@@ -82,7 +82,7 @@ export const nodeChecks = {
     ),
   },
   tolerations: {
-    rule: "Tolerations in the charts' values cover the taints of every machine",
+    rule: "Tolerations in the charts' values cover the taints of each GPU machine, or for pods that run once, of one machine",
     source:
       "gpu-operator and k8s-device-plugin charts: a list in values replaces the chart's list; k8s-device-plugin#1934",
     ofFiles: true,

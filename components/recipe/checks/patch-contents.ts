@@ -10,7 +10,7 @@ import { type Checks, forEachMachine, forEachPatch, combine } from "./check";
 /** Checks of the content of patches against the stack and other patches. */
 export const patchContentChecks = {
   "patch-secret": {
-    rule: "No patch contains a secret",
+    rule: "Neither a patch nor `containerd.extra` contains a secret",
     source:
       "talos, RedactSecrets and Redact of the documents; patches are in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
     ofFiles: false,
@@ -63,7 +63,7 @@ export const patchContentChecks = {
     ),
   },
   "patch-node-labels": {
-    rule: "No patch sets a node label that Kubernetes forbids a kubelet to set",
+    rule: "No patch has a node label that the kubelet refuses, or that Kubernetes forbids a worker to set",
     source:
       "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
     ofFiles: false,
@@ -109,7 +109,7 @@ export const patchContentChecks = {
     }),
   },
   "machine-file-once": {
-    rule: "Only one item of machine.files writes each file",
+    rule: "No two items of machine.files on a machine write the same file",
     source:
       "talos, pkg/machinery/config/merge (lists are appended); v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
@@ -135,7 +135,7 @@ export const patchContentChecks = {
     },
   },
   "machine-file-create": {
-    rule: "Patches create files only below /var, and use only operations that Talos knows",
+    rule: "Patches create files only below /var or /etc/kubernetes/manifests, and use only operations that Talos knows",
     source:
       "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
@@ -164,7 +164,7 @@ export const patchContentChecks = {
     ),
   },
   "install-extensions": {
-    rule: "No patch names extensions for Talos ≥ 1.10, which ignores them",
+    rule: "No patch sets machine.install.extensions on Talos ≥ 1.10, which ignores this field",
     source: "talos v1.10.0, hack/release.toml: machine.install.extensions no longer has an effect",
     ofFiles: true,
     find: forEachPatch(({ patch }, context) =>
@@ -199,7 +199,7 @@ export const patchContentChecks = {
     ),
   },
   "omni-patch": {
-    rule: "No patch of an Omni machine sets a field that Omni sets",
+    rule: "No patch of an Omni machine has a part that Omni itself sets",
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields, forbiddenDocuments, forbiddenSliceElements (v1.10.4)",
     ofFiles: true,

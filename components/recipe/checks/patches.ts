@@ -39,7 +39,7 @@ export const patchChecks = {
     }),
   },
   "patch-identity": {
-    rule: "No patch gives a machine another role or another name",
+    rule: "No patch gives a machine a role or a name that differs from the stack's",
     source:
       "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node has the name of its host); machine.type of the configuration",
     ofFiles: false,
@@ -149,7 +149,7 @@ export const patchChecks = {
     }),
   },
   "patch-conflict": {
-    rule: "No patch sets a field that Talos refuses together with a document of the same configuration",
+    rule: "No patch has a field that a document excludes, or a document with a name that Talos reserves",
     source:
       "talos v1.14.1, pkg/machinery/config/types, every V1Alpha1ConflictValidate; types/cri/customization.go (the reserved name)",
     ofFiles: false,
@@ -194,7 +194,7 @@ export const patchChecks = {
     },
   },
   "patch-delete": {
-    rule: "No patch deletes a part of a configuration that another tool owns",
+    rule: "No patch of an adopted machine deletes a part of the configuration",
     source:
       "siderolabs/docs, patching (`$patch: delete`); a merge into an adopted configuration only adds, so that the package can undo it",
     ofFiles: false,

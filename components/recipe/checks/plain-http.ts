@@ -7,7 +7,7 @@ const charts = ["gpuOperator", "devicePlugin", "dra", "leaderWorkerSet"] as cons
 export const plainHttpChecks = {
   "plain-http": {
     severity: "warning",
-    rule: "The URLs of the Image Factory and of the chart repositories use HTTPS",
+    rule: "No URL of the Image Factory or of a chart repository uses plain HTTP to another computer",
     source:
       "talos, pkg/machinery/config: machine.registries (a mirror's own certificate); helm.sh/docs, repositories",
     ofFiles: false,

@@ -72,7 +72,7 @@ export const pluginChecks = {
       }),
   },
   "plugin-paths": {
-    rule: "The device plugin's paths fit the Talos version",
+    rule: "On Talos ≥ 1.13 no variable of the device plugin has a glibc path, and the driver root fits the device list strategy",
     source:
       "talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break the plugin on 1.13; k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files (lab/docs/hardware.md)",
     ofFiles: true,
@@ -96,7 +96,7 @@ export const pluginChecks = {
     },
   },
   "plugin-toolkit": {
-    rule: "Without the operator, each machine has the program nvidia-cdi-hook, which the CDI specification runs",
+    rule: "On Talos ≥ 1.15, which lacks nvidia-cdi-hook, a device plugin without the operator gets the path of this program (cdi.nvidiaHookPath)",
     source:
       "siderolabs/extensions#1222 (Talos 1.15 has no nvidia-cdi-hook); k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/main.go (nvidia-cdi-hook-path)",
     ofFiles: true,

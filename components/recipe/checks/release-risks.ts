@@ -17,7 +17,7 @@ import type { Checks, Find, Found } from "./check";
 export const releaseRisks = {
   "chart-release": {
     severity: "note",
-    rule: "This package knows the values of the chart's release",
+    rule: "This package knows the values of each chart's release",
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version }) => {
@@ -34,7 +34,7 @@ export const releaseRisks = {
   },
   "chart-value": {
     severity: "note",
-    rule: "This package knows for each value whether the chart's release has it",
+    rule: "This package knows whether the chart's release has each value",
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version, values }) =>
@@ -85,7 +85,7 @@ export const releaseRisks = {
   },
   "storage-untried": {
     severity: "note",
-    rule: "GPUDirect Storage was tried on Talos",
+    rule: "No stack uses GPUDirect Storage, which is untested on Talos",
     source:
       "docs.nvidia.com, GPU Operator, GPUDirect RDMA and GPUDirect Storage (open kernel modules only)",
     ofFiles: false,
@@ -101,7 +101,7 @@ export const releaseRisks = {
   },
   "own-discovery": {
     severity: "warning",
-    rule: "Node Feature Discovery or the stack labels each node with a card for the operator",
+    rule: "Each node that has a card has the label by which the operator finds it, from Node Feature Discovery or from the stack",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
     find: ({ spec }) =>
@@ -109,16 +109,17 @@ export const releaseRisks = {
       !labelledByHand(Object.values(spec.machines))
         ? {
             field: "gpuOperator.values.nfd.enabled",
-            problem: "is false, so another Node Feature Discovery must run on every GPU machine",
-            why: "the operator runs no pod on a node without a label of Node Feature Discovery",
+            problem:
+              "is false, so another Node Feature Discovery or this stack must label every GPU machine",
+            why: "the operator runs no pod on a node without such a label",
             remedy:
-              "make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines",
+              "make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines. Or set one of these labels to true in `labels` of each GPU machine",
           }
         : undefined,
   },
   "driver-folder": {
     severity: "warning",
-    rule: "On Talos 1.12 and older no value sets a driver folder, because the operator's validator does not run",
+    rule: "On Talos ≤ 1.12 hostPaths.driverInstallDir is not a folder below /var: no program looks for the driver there",
     source:
       "cozystack, packages/system/gpu-operator/examples; in this package the validator does not run, and the plugin finds the driver by driver-ready (cluster/markers.ts)",
     ofFiles: false,
@@ -138,7 +139,7 @@ export const releaseRisks = {
   },
   "operator-without-cdi": {
     severity: "note",
-    rule: "Pods get their GPUs by CDI on Talos ≥ 1.13",
+    rule: "With the operator on Talos 1.13 and 1.14, pods get their GPUs by CDI",
     source:
       "gpu-operator v26.3.3, assets/state-device-plugin/0500_daemonset.yaml: without CDI the plugin names the cards in a variable, which only NVIDIA's runtime reads",
     ofFiles: false,
@@ -156,7 +157,7 @@ export const releaseRisks = {
   },
   "strategy-without-cdi": {
     severity: "warning",
-    rule: "The operator's values for CDI and for the device list strategy agree",
+    rule: "If the operator's CDI is on, DEVICE_LIST_STRATEGY contains a strategy with CDI",
     source: "cloud-native-docs#534, upgrade page: the operator looks for `cdi-` in the override",
     ofFiles: false,
     find: ({ spec: { gpuOperator } }) => {

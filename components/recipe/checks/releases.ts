@@ -10,7 +10,7 @@ import * as semver from "semver";
 /** Checks of the Talos and Kubernetes releases, and of the steps between them. */
 export const releaseChecks = {
   "talos-version": {
-    rule: "The drivers of the Talos version are known",
+    rule: "talosVersion is a release, written with its v, that the Image Factory has and whose drivers this package knows",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md (versions are written with their `v`)",
     ofFiles: true,
@@ -117,7 +117,7 @@ export const releaseChecks = {
     },
   },
   "upgrade-step": {
-    rule: "An upgrade never goes to an older release, and skips no minor release",
+    rule: "The update can upgrade each machine from runningVersion to talosVersion, without a downgrade and over every minor in between",
     source:
       "siderolabs/docs, upgrading-talos (through the last patch release of each minor in between)",
     ofFiles: false,
@@ -259,7 +259,7 @@ export const releaseChecks = {
             ? {
                 field: `away[${index}]`,
                 problem: `${shown(name)} is not a machine with mayBeAway`,
-                why: "an update skips the machines of this list, so it would not report that this machine does not answer",
+                why: "an update skips the machines of this list, so the update would not report that this machine does not answer",
                 remedy: `${didYouMean(name, machinesThatMayBeAway)}set machines.<name>.mayBeAway: true, or remove the machine from this list`,
               }
             : undefined,

@@ -15,7 +15,7 @@ import type { Checks, Found } from "./check";
 export const serverChecks = {
   "open-server": {
     severity: "warning",
-    rule: "Each server requires a key, or a NetworkPolicy limits its clients",
+    rule: "Each running server requires a key, or a NetworkPolicy limits the server's clients",
     source:
       "ollama/ollama, docs/faq.mdx, docs/api.md; comfyanonymous/ComfyUI, server.py (POST /prompt); vllm-project/vllm, docs (--api-key); BerriAI/litellm, docs (master_key)",
     ofFiles: false,
@@ -46,7 +46,7 @@ export const serverChecks = {
   },
   "cuda-compat": {
     severity: "warning",
-    rule: "The driver supports the CUDA release of each image without the package cuda-compat",
+    rule: "The drivers of data-center cards support the CUDA release of each image, so that no image needs cuda-compat",
     source:
       "docs.nvidia.com/deploy/cuda-compatibility, forward compatibility (data-center cards only)",
     ofFiles: false,

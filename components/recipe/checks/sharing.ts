@@ -53,7 +53,7 @@ export const sharingChecks = {
     },
   },
   "sharing-config": {
-    rule: "Either the stack or the device plugin's own configuration sets sharing",
+    rule: "With sharing.timeSlicing, no chart value names the device plugin's configuration, and none replaces the configuration `default`",
     source:
       "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name with config.map); gpu-operator, templates/plugin_config.yaml",
     ofFiles: true,
@@ -81,7 +81,7 @@ export const sharingChecks = {
     },
   },
   mig: {
-    rule: "The card has the MIG profile, its driver supports MIG, and the GPU Operator splits the card",
+    rule: "With sharing.mig, the cards have the profile, the driver supports MIG, the strategy fits the profile, and the operator splits the cards",
     source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",
     ofFiles: true,
     find: ({ spec, gpuMachines }) => {
@@ -188,7 +188,7 @@ export const sharingChecks = {
     },
   },
   "sharing-requests": {
-    rule: "A pod requests one slice of a shared card",
+    rule: "A pod requests one slice if the device plugin refuses requests for several slices of shared cards",
     source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
     ofFiles: true,
     find: forEachGpuRequest(({ gpus }, { spec }) =>

@@ -10,7 +10,7 @@ import type { CheckContext, Checks, Found } from "./check";
 export const updateChecks = {
   "release-drivers": {
     severity: "note",
-    rule: "This package knows the drivers of the Talos version",
+    rule: "This package's tables state the drivers of the Talos version",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md",
     ofFiles: false,
@@ -42,7 +42,7 @@ export const updateChecks = {
   },
   "boot-medium": {
     severity: "warning",
-    rule: "The Talos provider can install from the boot medium of the machines",
+    rule: "With bootstrap, no machine boots from a medium that is too old for the Talos provider",
     source:
       "talos v1.12.6, internal/app/maintenance/server.go (ApplyConfiguration); talos v1.13.0, internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go; terraform-provider-talos v0.11.0, pkg/talos/talos_machine_configuration_apply_resource.go (dryRunNeedsReboot)",
     ofFiles: false,

@@ -13,7 +13,7 @@ import { wrongNames, wrongValues } from "./wrong-values";
 /** Checks of the charts' values: their names and types, and values that NVIDIA's programs or Talos refuse. */
 export const valueChecks = {
   "chart-values": {
-    rule: "The chart's templates read each value, and accept its type",
+    rule: "The chart's templates read each value, and the templates, NVIDIA's programs and Kubernetes accept the value",
     source:
       "values.yaml and templates of the chart at its release; Helm ignores a value that no template reads",
     ofFiles: true,
@@ -32,7 +32,7 @@ export const valueChecks = {
     find: (context) => wrongValues(context, unlikeTalos),
   },
   "operand-env": {
-    rule: "Each variable in an operand's env has a value that its program accepts",
+    rule: "Each variable in an operand's env has a value that the operand's program accepts",
     source:
       "k8s-device-plugin v0.20.0, cmd/nvidia-device-plugin/main.go (flags, validateFlags), cmd/gpu-feature-discovery/main.go; gpu-operator v26.7.0, controllers/object_controls.go (TransformDevicePlugin)",
     ofFiles: true,

@@ -12,7 +12,7 @@ const oldest = "7.0";
 /** Checks of the vLLM servers. */
 export const vllmChecks = {
   vllm: {
-    rule: "vLLM's arguments fit its GPUs, its cards and its workload",
+    rule: "Each vLLM server fits the machines and cards, overrides no argument of the workload, and finds the Secrets that the server needs",
     source:
       "docs.vllm.ai, serve arguments, parallelism and GPU requirements; NVIDIA MIG user guide (no peer-to-peer between instances)",
     ofFiles: true,

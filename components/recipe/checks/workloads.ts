@@ -69,7 +69,7 @@ export const workloadChecks = {
     },
   },
   "image-architecture": {
-    rule: "Each image is built for the processors of its machines, as far as this package knows it",
+    rule: "No pod that fits only on arm64 machines has an image that is known to be built only for amd64",
     source: "facts/data/images.json",
     ofFiles: true,
     find: forEachGpuRequest((request, context) => {
@@ -92,7 +92,7 @@ export const workloadChecks = {
     }),
   },
   "cuda-architecture": {
-    rule: "The CUDA of each image is new enough for the cards",
+    rule: "The CUDA of each image with a framework (PyTorch, vLLM, ComfyUI, TensorRT) is new enough for the cards",
     source:
       "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels contain no PTX for future architectures",
     ofFiles: true,
@@ -173,7 +173,7 @@ export const workloadChecks = {
     }),
   },
   "workload-namespaces": {
-    rule: "No two workloads or charts create the same namespace",
+    rule: "A workload creates no namespace that exists already, or that a chart or another workload creates",
     source:
       "Kubernetes refuses to create a namespace that exists (AlreadyExists); components/workloads",
     ofFiles: true,
@@ -269,7 +269,7 @@ function secretAt(path: PropertyKey[], text: string): Found {
         problem: `contains ${kind}`,
         why: "the stack file, Pulumi's state and the cluster would contain it in plain text",
         remedy:
-          "revoke it, and keep a new one in a Kubernetes Secret (for vLLM, name that Secret in huggingFaceToken)",
+          "revoke it, and keep a new one in a Kubernetes Secret (for vLLM, name that Secret in huggingFaceToken or apiKeySecret)",
       }
     : undefined;
 }

@@ -142,7 +142,7 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
       ? {
           field: "devicePlugin.values.runtimeClassName",
           problem: "must be nvidia",
-          why: "with another RuntimeClass the plugin finds neither the driver's libraries nor a card, unless all machines set nvidiaDefaultRuntime",
+          why: "the plugin finds the driver's libraries and cards only with the RuntimeClass nvidia, or with none if all GPU machines set nvidiaDefaultRuntime",
           remedy: "correct it, or leave it out",
         }
       : undefined,

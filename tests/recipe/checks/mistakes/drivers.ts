@@ -23,6 +23,27 @@ export const driversMistakes: Mistakes = {
       ],
     },
     {
+      name: "Extensions with proprietary kernel modules on Blackwell",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4:
+            extensions:
+              - siderolabs/nonfree-kmod-nvidia-production
+              - siderolabs/nvidia-container-toolkit-production
+      `,
+      findings: [
+        {
+          check: "module-flavour",
+          field: "machines.k8s-worker4.extensions",
+          says: [
+            "proprietary kernel modules do not support the RTX 5070 Ti (Blackwell) of k8s-worker4",
+            "leave NVIDIA's extensions out, or list those of the open modules",
+          ],
+        },
+      ],
+    },
+    {
       name: "Proprietary kernel modules on Grace Hopper",
       base: "aarhus-h100",
       change: yaml`

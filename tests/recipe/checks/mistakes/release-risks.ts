@@ -110,7 +110,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.nfd.enabled",
           severity: "warning",
           says: [
-            "is false, so another Node Feature Discovery must run on every GPU machine; the operator runs no pod on a node without a label of Node Feature Discovery; make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines",
+            "is false, so another Node Feature Discovery or this stack must label every GPU machine; the operator runs no pod on a node without such a label; make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines. Or set one of these labels to true in `labels` of each GPU machine",
           ],
         },
       ],
