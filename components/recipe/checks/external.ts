@@ -136,7 +136,7 @@ const tolerationsAt: Record<ExternalKind, string[]> = {
 
 /**
  * Finding for a taint that the chart's default tolerations do not cover: these are only for NVIDIA's taint. If the
- * values contain a list of tolerations, the check `tolerations` reports its gaps; no check does so for `dra`.
+ * values contain a list of tolerations, the check `tolerations` reports its gaps.
  */
 function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Found {
   const path = tolerationsAt[kind];

@@ -84,7 +84,7 @@ export const nodeChecks = {
   tolerations: {
     rule: "Tolerations in the charts' values cover the taints of each GPU machine, or for pods that run once, of one machine",
     source:
-      "gpu-operator and k8s-device-plugin charts: a list in values replaces the chart's list; k8s-device-plugin#1934",
+      "gpu-operator, k8s-device-plugin and dra-driver-nvidia-gpu charts: a list in values replaces the chart's list; k8s-device-plugin#1934",
     ofFiles: true,
     find: (context) => [
       ...ofEachMachine.flatMap((path) => outOfSome(context, path)),
@@ -177,6 +177,7 @@ const ofEachMachine = [
   ["gpuOperator", "values", "daemonsets", "tolerations"],
   ["gpuOperator", "values", "node-feature-discovery", "worker", "tolerations"],
   ["devicePlugin", "values", "tolerations"],
+  ["dra", "values", "kubeletPlugin", "tolerations"],
 ];
 
 /** Paths in the stack of the toleration lists for pods that run once, on any machine. Helm waits for these pods. */
@@ -245,7 +246,7 @@ function outOfAll(context: CheckContext, path: string[]): Found {
 
 /** The list at a path of the stack; undefined where there is none. */
 function listAt(spec: CheckContext["spec"], path: string[]): Partial<PodToleration>[] | undefined {
-  const [chart, ...rest] = path as ["gpuOperator" | "devicePlugin", ...string[]];
+  const [chart, ...rest] = path as ["gpuOperator" | "devicePlugin" | "dra", ...string[]];
   const list = valueAt({ ...spec[chart] }, ...rest);
   return Array.isArray(list) ? list.filter(isMapping) : undefined;
 }

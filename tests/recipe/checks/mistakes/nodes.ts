@@ -176,6 +176,24 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
+      name: "Tolerations of the DRA driver that lack the machine's taint",
+      base: "dra",
+      change: yaml`
+        machines: { large: { taints: { gpu: "true:NoSchedule" } } }
+        dra:
+          values:
+            kubeletPlugin:
+              tolerations: [{ key: nvidia.com/gpu, operator: Exists, effect: NoSchedule }]
+      `,
+      findings: [
+        {
+          check: "tolerations",
+          field: "dra.values.kubeletPlugin.tolerations",
+          says: ["does not tolerate the taint gpu=true:NoSchedule of large"],
+        },
+      ],
+    },
+    {
       name: "Tolerations with which the operator runs on no machine",
       base: "tainted",
       change: yaml`
