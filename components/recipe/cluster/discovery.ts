@@ -28,8 +28,8 @@ export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
   anyText(valueAt(values, "nfd", "enabled")) !== "false";
 
 /**
- * The labels by any of which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go,
- * gpuNodeLabels).
+ * Labels of GPU nodes. One of them is enough for the operator to find the node (gpu-operator v26.7.0,
+ * controllers/state_manager.go, gpuNodeLabels).
  */
 const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
 
