@@ -8,6 +8,7 @@ import { provideLanguages } from "../../lab/tools";
 import { compileFlags, languageTool } from "../../lab/tools/catalogue";
 import { oldestGo } from "../../lab/tools/builders/go";
 import { writeModule } from "../../lab/tools/builders/module";
+import { publishedSchema, writeSdk } from "../support/packages/generated-sdk";
 
 // Pulumi's own generators make the SDKs from sdk/schema.json, as `pulumi package gen-sdk` does. Each language's
 // compiler then checks them and their examples.
@@ -26,11 +27,7 @@ beforeAll(async () => {
 /** Generates the SDK of a language; returns its folder. */
 async function generateSdk(language: "nodejs" | "python" | "go"): Promise<string> {
   const folder = path.join(temp, language);
-  await runFile(path.join(languages, "generate-sdk"), [
-    language,
-    path.join(root, "sdk/schema.json"),
-    folder,
-  ]);
+  await writeSdk(folder, { schema: publishedSchema, language, languages });
   return folder;
 }
 

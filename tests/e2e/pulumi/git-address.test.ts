@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { installStandInHost } from "../../../lab/language-host";
 import { provideLanguages, provideTools } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
+import { gitIn } from "../../support/git";
 import { generateSdk, publishedSchema, sdkLanguages } from "../../support/packages/generated-sdk";
 import { type GitServer, serveGit } from "../../support/packages/git-server";
 
@@ -18,11 +19,11 @@ const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-gi
 let server: GitServer;
 let commit: string;
 beforeAll(async () => {
-  commit = await createBareRepository(path.join(home, "git/acme/talos-gpu.git"));
+  commit = createBareRepository(path.join(home, "git/acme/talos-gpu.git"));
   server = await serveGit(path.join(home, "git"), host);
 });
-afterAll(() => {
-  server?.close();
+afterAll(async () => {
+  await server?.close();
   fs.rmSync(home, { recursive: true, force: true });
 });
 
@@ -32,23 +33,13 @@ afterAll(() => {
  *
  * @returns the commit.
  */
-async function createBareRepository(bare: string): Promise<string> {
-  const git = (...args: string[]): string =>
-    execFileSync("git", ["-C", repository, ...args], {
-      encoding: "utf8",
-      env: { ...process.env, GIT_DIR: bare, GIT_WORK_TREE: repository, ...author },
-    }).trim();
-  const author = {
-    GIT_AUTHOR_NAME: "me",
-    GIT_AUTHOR_EMAIL: "me@example.com",
-    GIT_COMMITTER_NAME: "me",
-    GIT_COMMITTER_EMAIL: "me@example.com",
-  };
-  fs.mkdirSync(path.dirname(bare), { recursive: true });
-  await promisify(execFile)("git", ["init", "--quiet", "--bare", bare]);
-  git("add", "--all");
-  git("commit", "--quiet", "--message", "Sources");
-  return git("rev-parse", "HEAD");
+function createBareRepository(folder: string): string {
+  const git = gitIn(repository);
+  git("init", "--quiet", "--bare", folder);
+  const inFolder = [`--git-dir=${folder}`, `--work-tree=${repository}`];
+  git(...inFolder, "add", "--all");
+  git(...inFolder, "commit", "--quiet", "--message", "Sources");
+  return git(...inFolder, "rev-parse", "HEAD").trim();
 }
 
 test("a YAML program adds the package by a Git address, and its SDKs equal those of sdk/schema.json but for account and version", async () => {

@@ -11,31 +11,37 @@ export const publishedSchema = path.join(repository, "sdk/schema.json");
 /** Languages whose SDKs tests/sdk/languages compiles. */
 export const sdkLanguages = ["nodejs", "python", "go"];
 
-/**
- * Generates an SDK from a schema by Pulumi's generator of that language. `pulumi package add` would call a language
- * host, which the lab does not have (lab/tools/languages).
- *
- * @param schema path of the file.
- * @param languages folder of the generators.
- * @returns the text of each file.
- */
-export async function generateSdk({
-  schema,
-  language,
-  languages,
-}: {
+/** What an SDK is generated from. */
+interface SdkSource {
+  /** Path of the schema. */
   schema: string;
   language: string;
+  /** Folder of the generators. */
   languages: string;
-}): Promise<Record<string, string>> {
+}
+
+/**
+ * Generates an SDK into a folder, by Pulumi's generator of its language. `pulumi package add` would call a language
+ * host, which the lab does not have (lab/tools/languages).
+ */
+export async function writeSdk(
+  folder: string,
+  { schema, language, languages }: SdkSource,
+): Promise<void> {
+  await promisify(execFile)(path.join(languages, "generate-sdk"), [language, schema, folder]);
+}
+
+/** The text of each file of an SDK that `writeSdk` generates. */
+export async function generateSdk(source: SdkSource): Promise<Record<string, string>> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-sdk-"));
   try {
-    await promisify(execFile)(path.join(languages, "generate-sdk"), [language, schema, folder]);
+    await writeSdk(folder, source);
     const files = fs
       .readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => path.join(entry.parentPath, entry.name));
-    if (files.length <= 10) throw new Error(`the ${language} SDK has only ${files.length} files`);
+    if (files.length <= 10)
+      throw new Error(`the ${source.language} SDK has only ${files.length} files`);
     return Object.fromEntries(
       files.map((file) => [path.relative(folder, file), fs.readFileSync(file, "utf8")]),
     );

@@ -2,8 +2,10 @@ import { execFileSync, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as http from "node:http";
 import * as https from "node:https";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import * as path from "node:path";
+import type { Duplex } from "node:stream";
+import { listen } from "../../../lab/loopback";
 
 /** A Git server on this computer that programs reach under a public host name. */
 export interface GitServer {
@@ -11,7 +13,7 @@ export interface GitServer {
   readonly environment: Readonly<Record<string, string>>;
   /** Paths of the requests so far. */
   readonly requests: readonly string[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 /**
@@ -27,12 +29,16 @@ export async function serveGit(repositories: string, host: string): Promise<GitS
     requests.push(request.url ?? "");
     answer(repositories, request, response);
   });
-  const serverPort = await listen(server);
+  const listeningServer = await listen(server);
   const proxy = http.createServer((_, response) => response.writeHead(405).end());
+  // An HTTP server does not close connections that it has handed over, but waits until they end.
+  const tunnels = new Set<Duplex>();
   proxy.on("connect", ({ url = "" }, client, head) => {
     const target = new URL(`https://${url}`);
     const [address, port] =
-      target.hostname === host ? ["127.0.0.1", serverPort] : [target.hostname, target.port || 443];
+      target.hostname === host
+        ? ["127.0.0.1", listeningServer.port]
+        : [target.hostname, target.port || 443];
     const upstream = connect(Number(port), address, () => {
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       upstream.write(head);
@@ -40,27 +46,21 @@ export async function serveGit(repositories: string, host: string): Promise<GitS
     });
     upstream.on("error", () => client.destroy());
     client.on("error", () => upstream.destroy());
+    for (const socket of [client, upstream]) tunnels.add(socket);
   });
-  const proxyUrl = `http://127.0.0.1:${await listen(proxy)}`;
+  const listeningProxy = await listen(proxy);
   return {
     requests,
     environment: {
-      HTTPS_PROXY: proxyUrl,
-      https_proxy: proxyUrl,
+      HTTPS_PROXY: listeningProxy.url,
+      https_proxy: listeningProxy.url,
       SSL_CERT_FILE: addToTrusted(repositories, certificate.cert),
     },
-    close: () => {
-      for (const each of [server, proxy]) {
-        each.close();
-        each.closeAllConnections();
-      }
+    close: async () => {
+      for (const socket of tunnels) socket.destroy();
+      await Promise.all([listeningServer.close(), listeningProxy.close()]);
     },
   };
-}
-
-async function listen(server: http.Server | https.Server): Promise<number> {
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  return (server.address() as AddressInfo).port;
 }
 
 /** Makes a certificate that its own key signs. */
