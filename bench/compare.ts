@@ -76,15 +76,19 @@ const fileOf = (program: string): string => path.join(__dirname, "subjects", `${
 
 const execute = promisify(execFile);
 
-/** A subject runs compiled, as the package is published. */
+/** A subject runs compiled and loads all of Pulumi's SDK, as the published package does in a user's program. */
 async function runSubject([program, ...args]: readonly string[]): Promise<Measured> {
   // Node would otherwise read further certificates at each start, although no subject connects to a server.
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const runner = path.join(repository, "lab/bundle/run.js");
-  const { stdout } = await execute(process.execPath, [runner, fileOf(program!), ...args], {
-    cwd: repository,
-    env: environment,
-    timeout: 300_000,
-  });
+  const { stdout } = await execute(
+    process.execPath,
+    [runner, "--whole-sdk", fileOf(program!), ...args],
+    {
+      cwd: repository,
+      env: environment,
+      timeout: 300_000,
+    },
+  );
   return JSON.parse(stdout.trim().split("\n").at(-1)!) as Measured;
 }

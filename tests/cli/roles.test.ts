@@ -199,8 +199,8 @@ test("the upgrade calls exactly the methods of the cluster that this file tests"
     "node",
     "nodes",
     "pods",
-    "uncordon",
     "removeAnnotation",
+    "uncordon",
   ]);
 });
 
