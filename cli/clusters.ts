@@ -13,7 +13,7 @@ const stepsOf = (folder: string): ReadonlySet<string> =>
  * Index of the clusters of a repository, for lookups by file. Each folder is compared with the clusters only once.
  */
 interface Index<One extends Cluster> {
-  /** Indices of the clusters by steps of their folders' paths that not all clusters share. */
+  /** Indices of clusters, by a segment of their folders' paths. A segment that all clusters share is left out. */
   byStep: ReadonlyMap<string, readonly number[]>;
   byFolder: Map<string, readonly One[]>;
   /** Lists of clusters by their indices, so that equal lists are one object. */
@@ -41,9 +41,10 @@ function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
 }
 
 /**
- * The clusters of a repository that a file may be for: those whose folders share most steps with the file's path. Only
- * steps that differ between clusters count (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`, and so
- * is `flux/main`). All clusters, if no step decides.
+ * The clusters of a repository to which a file may belong: those whose folders share most path segments with the file's
+ * path. Segments that all clusters have do not count: `kubernetes/main/apps/…` and `flux/main` both belong to
+ * `kubernetes/main/bootstrap/talos`. If the file shares no other segment with a cluster, the function returns all
+ * clusters.
  */
 export function clustersOf<One extends Cluster>(
   file: string,

@@ -18,7 +18,7 @@ import { askMachines, readEach } from "../reach/machines";
 export interface Collected {
   /** Texts by the names of their files. */
   files: Map<string, string>;
-  /** Reads that failed, each with its reason, one sentence each. */
+  /** One sentence for each failed read, with the reason. */
   missing: string[];
 }
 
@@ -37,8 +37,8 @@ const machineFiles = [
 ];
 
 /**
- * Resources and services of Talos, other than NVIDIA's, that `talosctl support` collects and that describe a card
- * (talos v1.13.0, pkg/cluster/support).
+ * Talos resources and services that `talosctl support` collects and that matter for a card (talos v1.13.0,
+ * pkg/cluster/support). NVIDIA's services are not in the list.
  */
 const machineResources = [
   "extensions",
@@ -50,8 +50,8 @@ const machineResources = [
 const otherServices = /^(cri|containerd|kubelet|machined)$/;
 
 /**
- * Objects of the cluster that the GPU Operator's must-gather.sh collects, and their counterparts where pods get cards
- * by claims.
+ * Kubernetes objects that the GPU Operator's must-gather.sh collects, and the DeviceClasses and ResourceSlices of the
+ * DRA driver.
  */
 const objects: Record<string, string> = {
   nodes: "/api/v1/nodes",
@@ -80,7 +80,10 @@ const providerLabels: Record<string, RegExp> = {
   app: /^(?:gpu-operator|gpu-feature-discovery|nvidia-(?:device-plugin-daemonset|dcgm|dcgm-exporter|mig-manager|operator-validator|driver-daemonset|container-toolkit-daemonset))$/,
 };
 
-/** Names by which an object of an event is known as NVIDIA's, since events have no labels. */
+/**
+ * Matches names of objects of a GPU provider. An event has no labels, so only the name of its object shows that it
+ * concerns the provider.
+ */
 const gpuObjectName =
   /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
 
@@ -127,7 +130,7 @@ export async function collect(
   return collected;
 }
 
-/** The name of an object or a machine as a file name, so that it cannot lead into another folder. */
+/** A file name made from the name of an object or a machine, without characters that could lead into another folder. */
 const fileName = (name: string): string => name.replace(/[^\w.-]/g, "_").replace(/^\.{1,2}$/, "_");
 
 async function collectFromMachine(
@@ -167,7 +170,7 @@ async function collectFromMachine(
   );
 }
 
-/** Collects the cluster's part, and returns its nodes. */
+/** Collects the files about the Kubernetes cluster, and returns the cluster's nodes. */
 async function collectFromCluster(
   api: KubernetesApi,
   { system: { namespace } }: DoctorReport,
@@ -181,8 +184,8 @@ async function collectFromCluster(
   const namespacesWithProviderPods = new Set<string>();
   /**
    * Whether an object belongs to the GPU provider: by the provider's namespace, else by the labels of the object. An
-   * event has no labels. It belongs to the provider if its namespace has a pod of the provider and its object has a
-   * name of NVIDIA's. So pods are read before events.
+   * event has no labels. It belongs to the provider if its namespace contains a pod of the provider and `gpuObjectName`
+   * matches the event's object. So pods are read before events.
    */
   const belongsToProvider = (
     kind: string,

@@ -3,7 +3,7 @@ import { mergesInMemory } from "../../components/recipe/machine/containerd/effec
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import type { Piece } from "../lines";
 
-/** A containerd part that a configuration or patch writes. */
+/** A part of containerd's configuration (20-customization.part) that a machine configuration or patch writes. */
 export interface Part {
   extra: string;
   /** The field or document that writes it. */
@@ -13,9 +13,9 @@ export interface Part {
 }
 
 /**
- * The containerd parts that a configuration or patch writes.
+ * The parts of containerd's configuration that a machine configuration or patch writes.
  *
- * @param patchText the text as a part of a configuration
+ * @param patchText the same text as a patch in the form of a machine configuration
  */
 export function partsOf(piece: Piece, patchText: string): Part[] {
   const items = readPatch(patchText, "").files.filter(({ path }) => path === customizationPath);
@@ -32,8 +32,8 @@ export function partsOf(piece: Piece, patchText: string): Part[] {
 }
 
 /**
- * Findings for a machine whose files write the part more than once: one finding for each further part, with the place
- * of the first.
+ * Findings about a machine whose files write the part more than once. Each part after the first gets a finding, which
+ * names the place of the first.
  */
 export function partWriters(
   field: string,

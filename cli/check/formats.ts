@@ -18,7 +18,7 @@ export const formats: Record<string, (findings: readonly FileFinding[], paint: P
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
 
-/** Name of a severity in each format. The text format prints no severity for a finding that will fail. */
+/** Name of a severity in each format. The text format prints no word for the severity `refused`. */
 const words: Record<Severity, { text: string; github: string; sarif: string }> = {
   refused: { text: "", github: "error", sarif: "error" },
   warning: { text: "warning: ", github: "warning", sarif: "warning" },
@@ -40,7 +40,8 @@ function text(findings: readonly FileFinding[], paint: Paint): string {
 }
 
 /**
- * Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData.
+ * Workflow commands that GitHub shows as annotations of a pull request. Source: docs.github.com, workflow commands;
+ * actions/toolkit, command.ts, escapeData.
  */
 function github(findings: readonly FileFinding[]): string {
   const data = (value: string): string => inLine(value).replaceAll("%", "%25");

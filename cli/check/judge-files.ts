@@ -28,8 +28,8 @@ export interface FileFinding extends FindingText {
 }
 
 /**
- * A finding with its texts for a file that belongs to no stack; undefined if it does not apply to such a file. A finding
- * about a wrong shape, which no check in the table makes, always applies.
+ * A finding with its texts for a file that belongs to no stack; undefined if the finding does not apply to such a file.
+ * A finding about a wrong shape comes from no check in `checks`, and always applies.
  */
 function asOfFile({ ofFiles, ...finding }: Finding): Finding | undefined {
   const applies = ofFiles !== false && (checks[finding.check]?.ofFiles ?? true);
@@ -44,9 +44,9 @@ export const mostFindings = 1_000;
 
 /**
  * Findings about subjects for each of the releases, without repetitions. Subjects after the last reported finding are
- * not checked. Without `releases`, each subject is checked for its own release. A subject without one is checked for
- * the release of all other subjects, if they agree. If they do not, it is checked for the release to which tuppr
- * upgrades, or else for the newest known release.
+ * not checked. Without `releases`, each subject is checked for its own release. A subject without a release is checked
+ * for the release of the other subjects, if these all have the same release. Otherwise it is checked for the release to
+ * which tuppr upgrades, or else for the newest known release.
  */
 export function judgeSubjects(
   subjects: readonly Subject[],
@@ -124,8 +124,8 @@ function upgradeIn(files: readonly OutsideFile[]): string | undefined {
 }
 
 /**
- * Findings about a RuntimeClass for which no machine of a release has a handler, in each file that names it. A line
- * that already has a finding gets no second one.
+ * Findings about lines that name the RuntimeClass `nvidia`, for releases on which no machine has a handler for this
+ * class. A line that already has a finding gets no second finding.
  */
 function classesOf(
   files: readonly OutsideFile[],
@@ -157,8 +157,8 @@ function classesOf(
 }
 
 /**
- * Place of a remark on a machine: in the file with most of the machine's fields. Undefined if the remark is about a
- * made-up field.
+ * Place of a remark on a machine: the first source of the machine that contains a name from the remark, else the
+ * machine's first source. Undefined if no source mentions NVIDIA, because the machine's card is then made up.
  */
 function placeOfRemark(
   field: string,
@@ -180,7 +180,8 @@ function placeOfRemark(
 }
 
 /**
- * Place of a finding: as the end of its problem names it, or the source of its field. Undefined if both are unknown.
+ * Place of a finding: the place that the problem's text ends with, else the source of the finding's field. Undefined if
+ * both are unknown, or if a tool fills in the text at that place.
  */
 function placeOf(
   field: string,

@@ -11,19 +11,22 @@ import type { Piece } from "../lines";
 
 /** A stack with the same settings as a file, so that the checks of stacks apply to the file. */
 export interface Subject {
-  /** It has no Talos release unless the files set one; else the caller sets it. */
+  /** The stack. If the files set no Talos release, the caller sets the release. */
   spec: Partial<ClusterSpec>;
   /** Source of each field of the stack, by the field's path; the longest matching path counts. */
   pieces: Map<string, Piece>;
   /** Matches the fields that the files set. A finding about another field is dropped, since that field was made up. */
   about: RegExp;
-  /** Findings for one release that no check of stacks makes. */
+  /**
+   * Returns the findings for a Talos release about settings that a stack cannot have, so that no check of stacks makes
+   * them.
+   */
   findings?: (talosVersion: string) => Finding[];
   /** Whether the subject is a whole cluster, such as that of a talconfig.yaml. */
   isCluster?: boolean;
   /**
-   * Further subjects: the same machines with the other containerd parts of the files, since a machine of a stack has
-   * only one part.
+   * One subject for each further part of containerd's configuration in the files, since a machine of a stack has only
+   * one such part.
    */
   furtherSubjects?: Subject[];
 }
@@ -54,7 +57,7 @@ function afterOperations(pieces: Piece[]): Piece[] {
   );
 }
 
-/** Machines whose configuration consists of these texts. */
+/** The subject with these machines. */
 export function subjectOfMachines(
   machines: Machine[],
   version?: string,
@@ -118,14 +121,14 @@ export function subjectOfMachines(
 }
 
 /**
- * The piece of a text. If the text is a list of operations, the piece also has their effect as a part of a
- * configuration.
+ * The piece of a text. If the text is a JSON patch (RFC 6902), the piece also has the patch's effect in the form of a
+ * machine configuration.
  */
 export function pieceOf(file: string, line: number, text: string): Piece {
   return { file, line, text, ...defined({ part: partOfOperations(text)?.text }) };
 }
 
-/** The subject of a patch. Its Talos release is that of the installer that it names. */
+/** The subject of a patch. The subject's Talos release is that of the installer image in the patch. */
 export function subjectOfPatch(whole: Piece): Subject {
   const image = asText(
     valueAt(readPatch(textOfPiece(whole), "").config, "machine", "install", "image"),

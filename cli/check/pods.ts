@@ -18,7 +18,7 @@ export interface GpuPart {
   path: Path;
   /** A container that requests a GPU, as a workload of a stack. */
   pod?: GpuPodSpec;
-  /** Findings that no workload of a stack can have. */
+  /** Returns the findings for a Talos release about mistakes that a stack's workload cannot have. */
   findings: (talosVersion: string) => Omit<Finding, "field">[];
 }
 
@@ -34,8 +34,8 @@ export function gpuPartsOf(value: unknown, path: Path = []): GpuPart[] {
 }
 
 /**
- * Containers in a value: in lists, or in mappings by name, as bjw-s' common library has them
- * (charts/library/common/values.yaml).
+ * Containers at any depth of a value. They are items of a list, or members of a mapping by name, as in bjw-s' common
+ * library (charts/library/common/values.yaml).
  */
 function containersIn(value: unknown, path: Path): GpuPart[] {
   if (Array.isArray(value))
@@ -98,8 +98,8 @@ function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Fi
 const isNumber = (text: string): boolean => /^\d+$/.test(text);
 
 /**
- * Finding about a RuntimeClass of NVIDIA's, which is known by its name or handler. containerd has one handler of
- * NVIDIA's; without the toolkit's extension it has none.
+ * Finding about a RuntimeClass whose name or handler mentions NVIDIA. NVIDIA's toolkit extension gives containerd the
+ * handler `nvidia`. On a Talos release without this extension, containerd has no handler of NVIDIA's.
  */
 function gpuPartsOfRuntimeClass(
   { handler, metadata }: Record<string, unknown>,
@@ -123,13 +123,16 @@ function gpuPartsOfRuntimeClass(
   return [{ path, findings }];
 }
 
-/** A text, or a repository with its tag. */
+/** An image from a text, or from a mapping with `repository` and `tag`. */
 function imageOf(image: unknown): string {
   const [repository, tag] = ["repository", "tag"].map((key) => asText(valueAt(image, key)));
   return asText(image) || (repository && tag ? `${repository}:${tag}` : (repository ?? ""));
 }
 
-/** Reads a list of names and values, or a mapping, whose values may be under `value`. */
+/**
+ * Environment variables from a list of names and values, or from a mapping. A member of the mapping is the value, or
+ * has it under `value`.
+ */
 function envOf(env: unknown): Record<string, string> {
   const pairs = Array.isArray(env)
     ? env.filter(isMapping).map(({ name, value }): [string, unknown] => [anyText(name), value])

@@ -9,11 +9,12 @@ import { environmentFiles, substitute, variablesOf } from "../import/substitute"
 const variableNames = ["talosVersion", "TALOS_VERSION"];
 
 /**
- * Finds the Talos release of the cluster to which a file without a release belongs. It is that of the nearest
- * talconfig.yaml or topf.yaml, else of talhelper's variables, in the file's folder or a folder above it in the project.
- * So each cluster of a repository has its own release. Each folder is read once.
+ * Finds the Talos release of the cluster to which a file without a release belongs. The search begins in the file's
+ * folder and goes up through the project. The first folder with a release decides: a release in talconfig.yaml or
+ * topf.yaml, else in talhelper's variables. So each cluster of a repository has its own release. Each folder is read
+ * once.
  *
- * @param roots folders that the user named: nothing above them is read, unless it belongs to the same project.
+ * @param roots folders that the user named. A folder above them is read only if it belongs to the same project.
  */
 export function releasesNear(roots: readonly string[]): (file: string) => string | undefined {
   const releaseByFolder = new Map<string, string | undefined>();

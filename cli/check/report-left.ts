@@ -1,4 +1,7 @@
-/** Reports files that exceed a limit on all files together; of many files it names only some. */
+/**
+ * Reports the files that are not checked, because all files together exceed a limit. The report names at most ten
+ * files.
+ */
 export function reportLeftOut(
   uncheckedFiles: readonly string[],
   bound: string,

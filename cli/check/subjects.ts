@@ -153,7 +153,7 @@ function withinMachineLimit(
 
 /**
  * The largest number of entries that are checked in all files together, apart from the lists of machines of whole
- * clusters. Each takes some hundredths of a millisecond.
+ * clusters. Each entry takes some hundredths of a millisecond.
  */
 const mostEntries = 40_000;
 
@@ -212,12 +212,12 @@ function withReleases(subject: Subject, releases: readonly string[]): Subject[] 
   });
 }
 
-/** Name of a machine for settings of files that name no machine. */
+/** The machine of a subject whose files name no machine. */
 const madeUp: ClusterSpec["machines"] = {
   node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] },
 };
 
-/** The GPU provider of machines if no file names it. */
+/** The GPU provider of subjects whose files name none. */
 const unknownRelease: ExternalSpec = { kind: "devicePlugin" };
 
 function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpec> {
@@ -230,10 +230,7 @@ function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpe
   return { ...spec, machines: Object.fromEntries(machines) };
 }
 
-/**
- * Top-level fields of a machine's configuration, which has no others (talos, pkg/machinery/config/types/v1alpha1,
- * Config).
- */
+/** All top-level fields of a machine configuration (talos, pkg/machinery/config/types/v1alpha1, Config). */
 const rootKeys = ["version", "debug", "persist", "machine", "cluster"];
 
 function isPatch(value: Record<string, unknown>): boolean {
@@ -331,8 +328,8 @@ function subjectOfTalconfig(
 }
 
 /**
- * A template without the lines that hold an action alone (`{{- if … }}`), so that its keys can be found. Each line
- * stays where it is.
+ * A template in which each line with only an action (`{{- if … }}`) is empty, so that the template's YAML keys can be
+ * found. All other lines keep their numbers.
  */
 const withoutActions = (text: string): string =>
   text
@@ -366,7 +363,7 @@ function ownFieldsOf(
   };
 }
 
-/** Subjects of releases of NVIDIA's charts that another tool installs. */
+/** One subject for each release of an NVIDIA chart that the files describe. */
 function subjectsOfCharts(
   files: readonly OutsideFile[],
   reportFile: (file: string, problem: string) => void,
@@ -428,7 +425,7 @@ const subjectOfPart = ({ pod, findings }: GpuPart, piece: Piece): Subject => ({
     findings(talosVersion).map((finding) => ({ field: "workloads.pods.pod", ...finding })),
 });
 
-/** A file's name in its one form: relative to the working folder if it is below that, else absolute. */
+/** A file's path in the form for findings: relative if the file is below the working folder, else absolute. */
 export function shortName(file: string): string {
   const relative = path.relative(process.cwd(), file);
   return relative.startsWith("..") ? path.resolve(file) : relative;

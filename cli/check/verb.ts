@@ -16,7 +16,7 @@ import { judgeSubjects, mostFindings } from "./judge-files";
 import { reportLeftOut } from "./report-left";
 import { shortName, subjectsOf } from "./subjects";
 
-/** `talos-gpu check`: what has no effect or will fail in the user's files. */
+/** `talos-gpu check`: reports settings in the user's files that have no effect or will fail. */
 export const check: Verb = {
   summary:
     "finds settings in your files that fail or have no effect on Talos; needs no stack, no cluster and no network",
@@ -170,14 +170,14 @@ interface UnreadFile {
 const mostCharacters = 64 * 2 ** 20;
 
 /**
- * The largest number of tokens of all files together. So many take a second or two. The largest repositories of a home
- * cluster have 70,000.
+ * The largest number of tokens of all files together. Reading that many tokens takes a second or two. The largest
+ * repositories of home clusters have 70,000 tokens.
  */
 const mostTokens = 500_000;
 
 /**
- * The files that the command can check, in their order. Up to the limit it reads files that name NVIDIA or Talos before
- * others. It reports each file that it does not read.
+ * The files that the command can check, in their order. Files that mention NVIDIA or Talos are read first, so that the
+ * limit affects other files. Files beyond the limit are reported.
  */
 function readableFilesOf(
   files: readonly OutsideFile[],
@@ -206,7 +206,7 @@ function readableFilesOf(
   return files.filter((file) => readableFiles.has(file));
 }
 
-/** Whether a file is YAML that the command can check. The report names a file that is not read and mentions NVIDIA. */
+/** Whether a file is YAML that the command can check. An unreadable file is reported only if it mentions NVIDIA. */
 function isReadable(
   { name, text }: OutsideFile,
   reportFile: (file: string, problem: string) => void,

@@ -18,7 +18,8 @@ import type { TalosMachine } from "../../components/clients/talos/talos-machine"
 import type { SeenMachine } from "./seen";
 
 /**
- * Containerd's options as a machine reports them: in the file of the part, or in the configuration that Talos merged.
+ * containerd's options as a machine reports them: the file 20-customization.part, or the configuration that Talos
+ * merged.
  */
 export async function readContainerd(
   machine: Pick<TalosMachine, "read">,
@@ -31,10 +32,13 @@ export async function readContainerd(
   };
 }
 
-/** Folders of CDI specifications that containerd reads by default, and that Talos adds. */
+/**
+ * Folders of CDI specifications that containerd reads without an option of the stack: containerd's default folders, and
+ * the folder that Talos adds.
+ */
 const usualFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"];
 
-/** Options of a machine's containerd for the stack; undefined if the stack needs none. */
+/** The stack's field `containerd` for a machine; undefined if the stack needs no options. */
 export function containerdOf(
   machine: SeenMachine,
   note: (text: string) => void,
@@ -46,7 +50,7 @@ export function containerdOf(
     : specOfMerged(machine.mergedContainerd, machine, note);
 }
 
-/** Options from the part's file, which Talos up to 1.13 writes. */
+/** Options from the file 20-customization.part, which Talos up to 1.13 writes. */
 function specOfPart(
   part: string,
   machine: SeenMachine,
@@ -70,8 +74,8 @@ function specOfPart(
 }
 
 /**
- * Options from the configuration that Talos merges from 1.14 on. It names the source of each part and the part's hash,
- * which shows whether the stack would write the same part.
+ * Options from the configuration that Talos merges from 1.14 on. The merged configuration names the source and the hash
+ * of each part. The hash shows whether the stack would write the same part.
  */
 function specOfMerged(
   merged: string,
@@ -112,7 +116,7 @@ function specOfMerged(
     : undefined;
 }
 
-/** Possible values of the option: the folders beyond the default, or all of them. */
+/** Possible values of the option `cdiSpecDirs`: the folders that are not in `usualFolders`, or all folders. */
 const foldersOf = (dirs: string[]): string[][] => [
   dirs.filter((dir) => !usualFolders.includes(dir)),
   dirs,
@@ -130,7 +134,7 @@ function optionsOf(
   });
 }
 
-/** The containerd part that the stack would write. */
+/** The part of containerd's configuration that the stack would write for these options. */
 const textOf = (
   spec: ContainerdSpec,
   { talosVersion = "v1.12.0" }: SeenMachine,

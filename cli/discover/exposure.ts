@@ -11,7 +11,8 @@ import type { SeenCluster, SeenRelease } from "./seen";
 
 type Note = (path: string, text: string) => void;
 
-/** The stack's GPU provider: the installed one, else the newest in the tables that the checks accept.
+/**
+ * The GPU provider of the stack: the installed one, else the newest release in the tables that the checks accept.
  *
  * @param base the stack without a GPU provider.
  */
@@ -90,7 +91,7 @@ function isManagedByOthers({ by }: SeenRelease, machines: SeenCluster["machines"
   );
 }
 
-/** An installed GPU provider that stays with its owner, as the stack declares it. */
+/** The stack's field `external` for an installed GPU provider that another tool manages. */
 function externalSpec(
   { chart, version, name, namespace, by }: SeenRelease,
   kind: GpuProviderField,

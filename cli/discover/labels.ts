@@ -34,8 +34,8 @@ const ofTheSystem =
   /^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io|cattle\.io)\/|^talos-gpu\/|^beta\./;
 
 /**
- * Field managers of manual changes and of stacks. Labels of other managers are left out: a controller, or Talos, sets
- * those again by itself.
+ * Field managers of manual changes and of stacks. A label of any other manager is left out, because a controller or
+ * Talos sets this label again.
  */
 const byHand = /^(kubectl|pulumi|talos-gpu)/;
 

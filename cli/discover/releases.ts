@@ -17,8 +17,8 @@ function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
 }
 
 /**
- * Whether an object has the label that Argo CD before 3.0 sets, and Helm did not install it. Charts set this label too,
- * but Helm also annotates its objects.
+ * Whether Argo CD before 3.0 manages an object: the object has the label that Argo CD sets, and lacks Helm's
+ * annotation. Charts set the same label, but an object that Helm installed also has the annotation.
  */
 const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
   metadata?.labels?.["app.kubernetes.io/managed-by"] === "Helm" &&
@@ -29,8 +29,9 @@ type Workload = Pick<V1Deployment, "metadata" | "spec">;
 
 /**
  * Releases of NVIDIA's charts, found by the labels of their objects (`helm.sh/chart`, `app.kubernetes.io/instance`).
- * The device plugin is also found by its image, since NVIDIA's manifest without Helm has no label (k8s-device-plugin,
- * deployments/static). The operator's DaemonSet has that image too, but also an owner.
+ * The device plugin is also found by its image, since NVIDIA's manifest without Helm sets no such label
+ * (k8s-device-plugin, deployments/static). An object with an owner reference, such as the GPU Operator's DaemonSet for
+ * the same image, is not a release.
  */
 export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   const releasesByChart = new Map<string, SeenRelease>();

@@ -8,12 +8,14 @@ export interface SeenMachine {
   name: string;
   address: string;
   controlPlane: boolean;
-  /** UUID of its hardware, by which Omni identifies it. */
+  /** UUID of the hardware, by which Omni identifies the machine. */
   uuid?: string;
-  /** From the machine, else from its node. */
+  /** Talos release that the machine reports, else the release that the node reports. */
   talosVersion?: string;
   image?: RunningImage;
-  /** Extensions of its image with their versions, from the node's labels. Known without access to the machine. */
+  /**
+   * Versions of the image's extensions by name, from the node's labels. They can be read without access to the machine.
+   */
   labelledExtensions?: Record<string, string>;
   installer?: string;
   devices?: PciDevice[];
@@ -42,7 +44,10 @@ export interface SeenRelease {
   version?: string;
   /** Name of the Helm release; undefined if Helm did not install it. */
   name?: string;
-  /** The tool that manages it, known by its labels or annotations; undefined without these. */
+  /**
+   * The tool that manages the release, found by the labels or annotations of its objects; undefined if they name no
+   * tool.
+   */
   by?: "Flux" | "Argo CD";
   namespace: string;
 }
@@ -51,6 +56,6 @@ export interface SeenRelease {
 export interface SeenCluster {
   machines: SeenMachine[];
   releases: SeenRelease[];
-  /** Reads that failed, each with its reason, one sentence each. */
+  /** One sentence for each failed read, with the reason. */
   unseen: string[];
 }

@@ -27,8 +27,8 @@ import { userLabelsAndTaints } from "./labels";
 import type { SeenCluster, SeenMachine } from "./seen";
 
 /**
- * The stack of a cluster in its present state, which changes only what GPUs need. It comes with notes about open tasks,
- * and with comments by path, e.g. `machines.gpu-1`. Pure.
+ * The stack that describes a cluster's present state, and changes only what GPUs need. Also returns notes about open
+ * tasks, and comments by path, e.g. `machines.gpu-1`. Pure.
  *
  * @param machineNames names of the machines for the stack. Default: all machines.
  */
@@ -129,7 +129,10 @@ function machineOf(machine: SeenMachine, talosVersion: string, note: Note): Mach
   };
 }
 
-/** Parts of the machine's image that do not follow from its cards; with Omni the stack sets only the extensions. */
+/**
+ * Parts of the machine's image that the stack does not derive from the machine's cards. For an Omni machine the stack
+ * sets only the extensions.
+ */
 function imageOf(
   machine: SeenMachine,
   gpu: boolean,
@@ -195,8 +198,8 @@ const isTalos = (installer: string): boolean =>
   /^ghcr\.io\/siderolabs\/installer[:@]|installer(?:-secureboot)?\/[0-9a-f]{64}/.test(installer);
 
 /**
- * Whether an extension follows from card and driver, as modules and toolkit do. The extensions of fabric manager and
- * GDRCopy do not.
+ * Whether the stack derives an extension from card and driver. It derives those of the kernel modules and the toolkit.
+ * The stack file must list those of the fabric manager and GDRCopy.
  */
 const followsFromCard = (name: string): boolean => {
   const kind = nvidiaExtension(name)?.kind;
@@ -217,7 +220,9 @@ function driverOf({ image, labelledExtensions = {} }: SeenMachine): DriverSpec |
   return { branch: first.branch, flavour: first.flavour };
 }
 
-/** Whether Omni manages a machine, known by a kernel argument that Omni sets on each (siderolabs/omni, siderolink). */
+/**
+ * Whether Omni manages a machine. Omni sets a kernel argument on each of its machines (siderolabs/omni, siderolink).
+ */
 const isOmni = ({ image }: SeenMachine): boolean =>
   `${image?.commandLine ?? ""} ${image?.schematic ?? ""}`.includes("siderolink.api=");
 

@@ -15,8 +15,8 @@ import { type DoctorReport, reportOf } from "./report";
  * Reads the state of a cluster and its machines; changes nothing. `unseen` lists failed reads.
  *
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
- * @param timeLimit Milliseconds after which it gives up on reads without an answer, except on a machine for which the user
- * set a wait.
+ * @param timeLimit Milliseconds after which reads without an answer end. If the user set how long to wait for machines,
+ * that wait replaces this limit for machines.
  */
 export async function observe(
   access: Access,

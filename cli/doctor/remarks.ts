@@ -7,7 +7,7 @@ import { escapeFinding } from "../../components/recipe/checks/machine-risks";
 import { findRelease } from "../../components/recipe/facts/talos-release";
 import { systemOf } from "../../components/diagnosis/system";
 
-/** The reason why a cluster cannot be that of the plan; undefined if it may be. */
+/** The reason why this cannot be the plan's cluster; undefined if it may be. */
 export function foreignCluster({ machines }: Plan, { nodes }: Observations): string | undefined {
   if (nodes === undefined || nodes.length === 0) return undefined;
   const machineNames = new Set(machines.map(({ name }) => name));
@@ -20,7 +20,10 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
 /** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
 const cudaImages = /(^|\/)(nvidia|nvcr\.io)\/|cuda|pytorch|tensorflow|(^|\/)(vllm|ollama)/i;
 
-/** Whether the NVIDIA runtime gives a pod cards: by the variable of the pod, else by that of its images. */
+/**
+ * Whether the NVIDIA runtime gives a pod cards: NVIDIA_VISIBLE_DEVICES of the pod decides, else the names of its
+ * images.
+ */
 function getsCards({ visibleDevices, images = [] }: ObservedPod): boolean {
   if (visibleDevices === undefined) return images.some((image) => cudaImages.test(image));
   return !["void", "none", ""].includes(visibleDevices);

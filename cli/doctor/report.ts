@@ -19,7 +19,7 @@ export interface DoctorReport {
   /** Differences from the plan; without a plan, from the state of any working GPU cluster. */
   differences: Difference[];
   findings: Diagnosis[];
-  /** Reads that failed, each with its reason, one sentence each. */
+  /** One sentence for each failed read, with the reason. */
   unseen: string[];
   /** Parts that were skipped intentionally, and remarks that are no failures. */
   notes: string[];
@@ -40,7 +40,7 @@ export function reportOf(
   };
 }
 
-/** What provides the CDI specification, by the `era` of the cluster's Talos release. */
+/** The provider of the CDI specification, by how the cluster's Talos release injects devices. */
 const bySpecification: Record<string, string> = {
   legacy: "no CDI specification on this Talos release",
   cdi: "CDI specification from Talos' extension",
@@ -100,7 +100,7 @@ const inLines = (report: DoctorReport): DoctorReport =>
     typeof value === "string" ? inLine(value) : value,
   ) as DoctorReport;
 
-/** One remedy for every manual change of the stack's objects. */
+/** The remedy for every manual change of the stack's objects. */
 const remedy =
   'to repair a difference that has no remedy above: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then run pulumi preview and pulumi up';
 

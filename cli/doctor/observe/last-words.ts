@@ -4,10 +4,16 @@ import { defined } from "../../../components/recipe/mapping";
 import type { ContainerLogs } from "../../../components/diagnosis/observations";
 import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
 
-/** A container whose log must be read. If it restarted since, its last words are in the log of the previous run. */
+/**
+ * A container whose log must be read. If the container has restarted since it failed, the log of its previous run has
+ * the reason.
+ */
 type SilentContainer = ReturnType<typeof containersOf>[number];
 
-/** The largest number of logs that are read. If more pods fail, they usually have the same reason. */
+/**
+ * The largest number of logs that each of the functions below selects. If more containers fail, they usually have the
+ * same reason.
+ */
 const MOST = 20;
 
 /** Lines that are read of a log: as many as the kubelet copies into a termination message. */
@@ -15,14 +21,14 @@ const LINES = 80;
 
 /**
  * Containers that failed without a termination message, so that only their log has the reason. Charts seldom set
- * `terminationMessagePolicy: FallbackToLogsOnError`, so that a pod's status says no more than an exit code.
+ * `terminationMessagePolicy: FallbackToLogsOnError`. Without this policy, a pod's status shows only an exit code.
  */
 export const silentContainers = (pods: readonly k8s.V1Pod[]): SilentContainer[] =>
   containersOf(pods, endedBadly, runs);
 
 /**
- * Device plugins on a node that offers no GPU. With FAIL_ON_INIT_ERROR=false a plugin without a card runs and is ready;
- * only its log names what it lacks.
+ * Device plugins on a node that offers no GPU. With FAIL_ON_INIT_ERROR=false a device plugin that finds no card runs
+ * and is ready; only its log says what is missing.
  */
 export function idlePlugins(
   pods: readonly k8s.V1Pod[],
@@ -85,7 +91,7 @@ const offersGpus = ({ status }: k8s.V1Node): boolean =>
 
 /**
  * Reads the logs of containers. A log that the API server refuses, e.g. of a run that is no longer kept, counts as
- * empty. `unread` lists logs without an answer.
+ * empty. `unread` has one sentence for each log for which the API server gave no answer.
  */
 export async function readLastLogs(
   pods: readonly k8s.V1Pod[],
@@ -112,7 +118,7 @@ export async function readLastLogs(
   return { logs, unread };
 }
 
-/** Kubernetes API path for the last lines of a container's log, of the present or the previous run. */
+/** Kubernetes API path for the last lines of the log of a container's present or previous run. */
 export function logPath(
   namespace: string,
   pod: string,

@@ -1,11 +1,11 @@
 import type * as k8s from "@kubernetes/client-node";
 
 /**
- * Events and pods of a cluster that still matter. Kubernetes keeps events for an hour and failed pods for longer, so
- * many of them are of a failure that is over.
+ * Selects the events and pods that show a present failure. Kubernetes keeps events for an hour and failed pods for
+ * longer, so many of them show a failure that is over.
  */
 
-/** Milliseconds for which an event counts if its object is in none of the lists. */
+/** Milliseconds for which an event counts if its object is in none of the lists of `Objects`. */
 const RECENT = 15 * 60_000;
 
 /** Pods, without the failed pods of a Job that has succeeded since. */
@@ -30,9 +30,9 @@ export interface Objects {
 
 /**
  * Events, without those of objects that are well by now. Events of a deleted object count only if its owner exists and
- * is not well (pods and ReplicaSets have names that begin with their owner's). If the owner has living pods, these show
- * the present, so events of its deleted pods do not count. Events of an object in no list, such as a machine, count for
- * a while.
+ * is not well. The owner is found by name, because the names of pods and ReplicaSets begin with their owner's name. If
+ * the owner has other pods, these show the present state, and events of its deleted pods do not count. Events of an
+ * object in no list, such as a node, count for 15 minutes.
  */
 export function livingEvents(
   events: k8s.CoreV1Event[],
@@ -68,7 +68,7 @@ export function livingEvents(
   });
 }
 
-/** Whether the lists contain every existing object of that kind, or its owner. */
+/** Whether the lists were read in which every existing object of that kind, or its owner, must be. */
 function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects): boolean {
   const lists: Record<string, unknown[]> = {
     Pod: [pods, deployments, daemonSets, jobs],
@@ -83,8 +83,8 @@ function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects
 type Maker = ReturnType<typeof makersOf>[number];
 
 /**
- * Controllers that create pods. Longer names come first, since a name may be the beginning of a longer one. A
- * controller that wants no pods is well, so events of its earlier pods do not count.
+ * Controllers that create pods. Longer names come first, since a name may be the beginning of a longer one. A DaemonSet
+ * that wants no pods now is not the owner of any pod, so events of its earlier pods do not count.
  */
 function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
   const maker = (
@@ -108,7 +108,7 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
   return makers.sort((a, b) => b.name.length - a.name.length);
 }
 
-/** Whether the name is that of the controller, or of an object that it created. */
+/** Whether the name is that of the controller, or of an object that the controller created. */
 const isMadeBy = (maker: Maker, namespace = "", name = ""): boolean =>
   namespace === maker.namespace &&
   (name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`)));

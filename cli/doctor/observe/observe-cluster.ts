@@ -12,9 +12,9 @@ import * as observed from "../../../components/diagnosis/observations";
 /** Observed facts, failed reads and forbidden reads. */
 export interface ClusterObservation {
   observations: Observations;
-  /** Reads that failed, each with its reason, one sentence each. */
+  /** One sentence for each failed read, with the reason. */
   unseen: string[];
-  /** Objects that the credentials' role may not read, one sentence each. */
+  /** One sentence for each kind of object that the credentials' role may not read. */
   leftOut: string[];
 }
 
@@ -50,7 +50,8 @@ const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 type Failed = { kind: Kind; error: KubernetesError };
 
 /**
- * Lists the objects that a diagnosis uses. A kind that cannot be listed is left out, and named with the reason.
+ * Lists the objects that a diagnosis uses. If a kind cannot be listed, the result names the kind and the reason
+ * instead.
  */
 export async function observeCluster(
   api: KubernetesApi,
@@ -106,14 +107,14 @@ export async function observeCluster(
   };
 }
 
-/** Kinds that a read-only role usually cannot read. The doctor checks the rest without them. */
+/** Kinds that a read-only role usually cannot read. The doctor then does without the checks that use them. */
 const oftenHidden: Kind[] = ["releases"];
 
 const reasonsOf = (failed: Failed[]): string[] => [
   ...new Set(failed.map(({ error }) => error.words)),
 ];
 
-/** Whether every kind failed to be read, for one common reason. */
+/** Whether no kind could be read, each for the same reason. */
 const isNothingRead = (failed: Failed[]): boolean =>
   failed.length === Object.keys(paths).length && reasonsOf(failed).length === 1;
 

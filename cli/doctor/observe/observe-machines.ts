@@ -21,14 +21,15 @@ import type { MachineAccess } from "../../reach/access";
 import { askMachines, type FailedRead, readEach } from "../../reach/machines";
 import type { ClusterObservation } from "./observe-cluster";
 
-/** Observed facts about the machines, failed reads, and parts that the talosconfig's role may not read. */
+/** Observed facts about the machines, failed reads, and reads that the talosconfig's role forbids. */
 type SeenMachines = Omit<ClusterObservation, "observations"> & { machines: ObservedMachine[] };
 
 /** Milliseconds between two tries of a machine that does not answer. */
 const POLL = 250;
 
 /**
- * Reads from each machine through talosctl; changes nothing. A machine that does not answer is left out, with a note.
+ * Reads from each machine through talosctl; changes nothing. If a machine does not answer, the result has the reason
+ * instead of its facts.
  *
  * @param addresses Talos API addresses by node name.
  */
@@ -60,11 +61,14 @@ export async function observeMachines(
   };
 }
 
-/** Findings about a talosctl whose version is too far from the machine's. */
+/** Findings about a talosctl whose version does not work with the machine's Talos release. */
 const versionWarning = (client: string, running: string | undefined): string[] =>
   running === undefined ? [] : checkClient(client, running, running).map(renderFinding);
 
-/** The reason why a machine was not read. A known problem of the talosconfig explains every refusal. */
+/**
+ * The reason why a machine was not read. If the talosconfig has a known problem, this problem explains every refusal by
+ * a machine.
+ */
 function whyNot({ message }: Error, problem: string | undefined): string {
   if (/x509|tls: |broken pipe|authentication handshake|Unauthenticated/i.test(message)) {
     if (problem !== undefined) return problem;
@@ -75,8 +79,8 @@ function whyNot({ message }: Error, problem: string | undefined): string {
 }
 
 /**
- * Reads a machine. If it stops answering during the read, e.g. because of a reboot loop, this is repeated until
- * `patience` is over.
+ * Reads a machine. If the machine stops answering during the read, e.g. because of a reboot loop, the read is repeated
+ * for up to `patience` milliseconds.
  */
 async function observePatiently(
   name: string,
@@ -91,7 +95,7 @@ async function observePatiently(
   }
 }
 
-/** Waits until a machine answers or the limit is over. After the limit, the reads that follow report the reason. */
+/** Waits until a machine answers or the limit is over. If the limit is over, the next reads report the reason. */
 async function waitForAnswer(machine: TalosMachine, limit: number): Promise<void> {
   const isAnswering = async (): Promise<{ done: true }> =>
     machine.version().then(() => ({ done: true }));
@@ -105,8 +109,8 @@ async function waitForAnswer(machine: TalosMachine, limit: number): Promise<void
 }
 
 /**
- * Reads the facts of one machine. A talosconfig of role os:reader may read neither the configuration nor files, and so
- * neither modules nor driver.
+ * Reads the facts of one machine. With the role os:reader, a talosconfig cannot read the configuration and files, from
+ * which modules and driver are known.
  */
 async function observeMachine(
   name: string,
