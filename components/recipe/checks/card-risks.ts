@@ -148,7 +148,9 @@ function vfioFindings({
   });
 }
 
-/** Notes about power limits that a card may refuse: the tables lack its range, and only the machine shows the range. */
+/**
+ * Notes about power limits that a card may refuse, because the tables lack the range of limits that the card accepts.
+ */
 function powerLimitFinding({
   spec: { powerLimit: watts },
   cards,

@@ -122,7 +122,7 @@ export const cardChecks = {
   },
 } satisfies Checks;
 
-/** Finding for a card that this package does not support. It depends only on the card's name. */
+/** Finding for a card that this package does not support. The function looks only at the card's name. */
 function unsupportedCard(model: string): FindingText | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
   if (isTooOld(model))
@@ -150,7 +150,8 @@ function unsupportedCard(model: string): FindingText | undefined {
 }
 
 /**
- * Cards that a model's name may mean. The result is remembered, since the machines of a fleet have the same few cards.
+ * Known models whose names resemble a name. The results are cached, because the machines of a fleet have the same few
+ * cards.
  */
 const modelsNear = remembering(
   (name: string) => closestOnes(name, knownModels()),
@@ -186,8 +187,8 @@ function unknownCard(field: string, model: string): FieldFinding {
 /**
  * Bounds of a power limit if the card's range is unknown, as factors of the card's default power. No board accepts more
  * than `mostFactor` times, or less than `leastFactor` times this power. Each maker sets the range of its GeForce
- * boards, and NVIDIA publishes no list; reports name 150 W as the minimum of one RTX 5060 Ti. So the check accepts 50 W
- * on an RTX 5070 Ti, and the power limit pod reports nvidia-smi's refusal.
+ * boards, and NVIDIA publishes no list. Users report 150 W as the minimum of one RTX 5060 Ti. So the check accepts
+ * limits that a board may refuse, e.g. 50 W on an RTX 5070 Ti. Then the power limit pod reports nvidia-smi's refusal.
  */
 const mostFactor = 3;
 

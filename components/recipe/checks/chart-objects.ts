@@ -4,19 +4,22 @@ import { isMapping } from "../mapping";
 import type { Checks } from "./check";
 import { type Flaw, objectFlaws } from "./object-shapes";
 
-/** Types of the values that a chart passes to Kubernetes unchanged, by the last key of their path. */
+/** Types of the values that a chart passes to Kubernetes unchanged, by the last key of the value's path. */
 const types: Record<string, TypeText> = objects.ofKeys;
 
-/** Keys whose content is a configuration text of a program, or objects of the user's own. */
+/** Keys whose values are a program's configuration or whole objects of the user. The checks do not look into them. */
 const notOurs = new Set(["config", "data", "map", "extraObjects"]);
 
-/** Whether a value is an empty list, text or mapping: it removes the chart's own value and sets none. */
+/**
+ * Whether a value is an empty list or an empty text: such a value removes the chart's default and sets no other value.
+ */
 const isEmpty = (value: unknown): boolean =>
   value === "" || (Array.isArray(value) && value.length === 0);
 
 /**
- * Whether the chart does not pass a value to Kubernetes, although `types` has its key: an `image` with chart values
- * below it, and `resources` or `updateStrategy` without a mapping (the operator's updateStrategy is a word).
+ * Whether the chart itself reads a value whose key is in `types`, instead of passing the value to Kubernetes. These
+ * values are an `image` that is a mapping, and `resources` or `updateStrategy` that is no mapping (the operator's
+ * updateStrategy is a word).
  */
 const isSection = (key: string, value: unknown): boolean =>
   (key === "image" && isMapping(value)) ||

@@ -11,7 +11,7 @@ import type { Era } from "../types";
 import type { Checks } from "./check";
 import * as semver from "semver";
 
-/** Checks of the chart that offers the GPUs, and of its release. */
+/** Checks of the GPU provider's chart and of its release. */
 export const chartChecks = {
   "kubernetes-mode": {
     rule: "Exactly one of gpuOperator, devicePlugin, dra and external is set",
@@ -187,16 +187,16 @@ const whyNotTwo = "two GPU providers would hand out the same GPUs";
 /**
  * Releases of each chart that run on Talos.
  *
- * Up to v24.3.0 the operator's plugin looks for the driver below /run/nvidia/driver by default, and hands out devices
- * below that folder, which Talos lacks. v24.6.0 dropped the file of that default
- * (assets/state-device-plugin/0400_configmap.yaml). 0.11.0 is the plugin's first release with a value for the
- * RuntimeClass, which Talos needs.
+ * Up to v24.3.0 the operator's device plugin by default looks for the driver and its devices below /run/nvidia/driver.
+ * Talos lacks this folder. v24.6.0 removed the file with this default (assets/state-device-plugin/0400_configmap.yaml).
+ * From 0.11.0 on the device plugin's chart has a value for the RuntimeClass, which Talos needs.
  *
- * The checks accept older releases than the tables have, with a note. The operators v24.6.0 to v24.9.2 start the plugin
- * as v25.3.4 does (the same entry point and mounts). The plugins 0.12 to 0.14 have every value that a stack sets
- * (values.yaml). NVIDIA's support matrix for these releases ends before today's Kubernetes, but no failure is known.
- * The check device-list-strategy refuses a feature that such a plugin lacks. Source: tags and values.yaml of
- * NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
+ * For a supported release that is older than all releases in the tables, the checks only print a note. The operators
+ * v24.6.0 to v24.9.2 start the plugin as v25.3.4 does (the same entry point and mounts). The plugins 0.12 to 0.14 have
+ * every value that a stack sets (values.yaml). NVIDIA's support matrix lists only old Kubernetes releases for these
+ * charts, but no failure on newer ones is known. If such a plugin lacks a feature that the values use, the check
+ * `device-list-strategy` refuses the stack. Source: tags and values.yaml of NVIDIA/gpu-operator and
+ * NVIDIA/k8s-device-plugin.
  */
 const supported = {
   gpuOperator: {
@@ -224,8 +224,9 @@ const supported = {
 } as const;
 
 /**
- * Oldest operator of an era, and the reason against older ones. Talos ≥ 1.13 documents and tests 26.3.1. Operators from
- * 26.7.0 on support NRI on a read-only host (gpu-operator#2382, PR#2514).
+ * Oldest operator release for each way in which Talos injects devices, and why older operators fail. For Talos ≥ 1.13,
+ * Sidero Labs documents and tests operator 26.3.1. From 26.7.0 on the operator supports NRI on a read-only host
+ * (gpu-operator#2382, PR#2514).
  */
 const operators: Record<Era, { oldest: string; why: string }> = {
   legacy: { oldest: "0.0.0", why: "" },
@@ -240,8 +241,8 @@ const operators: Record<Era, { oldest: string; why: string }> = {
 };
 
 /**
- * Variable that names further namespaces to the operator's toolkit (nvidia-container-toolkit v1.20.1,
- * cmd/nvidia-ctk-installer/main.go).
+ * Environment variable of the operator's toolkit that lists further namespaces whose pods may get all cards
+ * (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/main.go).
  */
 const namespacesOfAllCards = "NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES";
 

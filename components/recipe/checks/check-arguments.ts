@@ -7,8 +7,8 @@ import type { Finding } from "../types";
 import { checkCluster } from "./check-cluster";
 
 /**
- * All findings about the arguments of a workload component that is used without a `GpuCluster`. They come from those
- * checks of a stack that need no other part of the stack.
+ * All findings about the arguments of a workload component that is used without a `GpuCluster`. The function checks a
+ * stack that contains only this workload, and returns the findings about the workload's fields.
  */
 export function workloadArgumentFindings(
   kind: WorkloadKind,
@@ -55,14 +55,14 @@ function tolerationFindings(tolerations: unknown): Finding[] {
   );
 }
 
-/** Whether a value is not known yet: an Output of Pulumi's, or a Promise. */
+/** Whether a value is unknown until the program runs: a Pulumi Output or a Promise. */
 export function isToCome(value: unknown): boolean {
   if (typeof value !== "object" && typeof value !== "function") return false;
   const { then, __pulumiOutput } = (value ?? {}) as Record<string, unknown>;
   return __pulumiOutput === true || typeof then === "function";
 }
 
-/** Findings about a text. A text that is not known yet gets none. */
+/** Findings about a text; none if the text is an Output or a Promise, because its value is still unknown. */
 export function inputFindings(
   field: string,
   value: unknown,

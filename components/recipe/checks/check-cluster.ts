@@ -10,9 +10,10 @@ import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 
 /**
- * All findings that refuse a stack whose shape is right. Pure; contacts nothing.
+ * All findings that refuse a stack, for a stack whose fields have the right names and types. The function is pure and
+ * contacts no machine.
  *
- * @param basis of the stack's plan. Default: this function plans the stack.
+ * @param basis the stack's plan with the facts behind it. Default: the function makes the plan.
  */
 export const checkCluster = (spec: ClusterSpec, basis: PlanBasis = planBasis(spec)): Finding[] =>
   foundIn(spec, basis, false).filter(isRefusal);
@@ -24,13 +25,13 @@ export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): 
 /**
  * All findings about a stack: mistakes, warnings and notes.
  *
- * @param looksAhead whether to check the stack also for Talos of the next era. A note then lists the changes that the
- * stack needs.
+ * @param looksAhead whether to check an external release also for the next Talos version that injects devices in
+ * another way. A note then lists the values to change.
  */
 export const foundIn = (spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] =>
   foundWithFileTexts(spec, basis, looksAhead).map(({ ofFiles: _ofFiles, ...finding }) => finding);
 
-/** The same findings, each also with its texts for files that belong to no stack (`ofFiles`). */
+/** The findings of `foundIn`. Each of them also has its texts for files that belong to no stack (`ofFiles`). */
 export function foundWithFileTexts(
   spec: ClusterSpec,
   basis: PlanBasis,
@@ -55,8 +56,9 @@ const ofAll = new Set<string>([
 ] satisfies CheckId[]);
 
 /**
- * Findings about values of an external release that only Talos of the next era would refuse. Undefined without an
- * external release or a next era.
+ * Findings about values of an external release that fit the stack's Talos version, but not the next version that
+ * injects devices in another way. Undefined if the stack has no external release, or if the tables know no such
+ * version.
  */
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
   const minor = nextEraAfter(spec.talosVersion);
@@ -97,7 +99,10 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
   return renamed.filter(({ check, field }) => check === "external" || !fieldsOfExternal.has(field));
 }
 
-/** A finding about a stack's own release, rewritten for an external release, with the file and line of the value. */
+/**
+ * Rewrites a finding about `gpuOperator`, `devicePlugin` or `dra` for an external release: its paths then begin with
+ * `external`, and its problem names the value's file and line.
+ */
 function namedAsExternal(finding: Finding, { kind, places }: External): Finding {
   const renamed = (text: string): string =>
     text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
@@ -115,7 +120,7 @@ function namedAsExternal(finding: Finding, { kind, places }: External): Finding 
   };
 }
 
-/** Whether the value of a finding is unknown until another tool has filled in its template. */
+/** Whether a finding is about a value with a placeholder, which another tool replaces later. */
 function isToBeFilled(field: string, values: Record<string, unknown>): boolean {
   const [, path] = /^external\.values\.(.*)$/.exec(field) ?? [];
   return (

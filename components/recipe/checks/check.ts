@@ -11,17 +11,18 @@ import { gpuRequests } from "../stack/workloads";
 /** Inputs of a check: the stack and its plan. */
 export interface CheckContext extends PlanBasis {
   /**
-   * The stack. An external release appears as if the stack itself installed it (`gpuOperator`, `devicePlugin` or
-   * `dra`). Only the plan has `external` as it was written.
+   * The stack. Instead of `external` it has the field `gpuOperator`, `devicePlugin` or `dra`, as if the stack itself
+   * installed the external release. `plan.spec` has the stack as the user wrote it.
    */
   spec: ClusterSpec;
-  /** Machines with the facts that are known about them, in upgrade order. */
+  /** Machines with their known facts, in upgrade order. */
   machines: CheckedMachine[];
   /** The machines with a GPU, in upgrade order. */
   gpuMachines: CheckedMachine[];
   /**
-   * Findings that the stack would have with Talos of the next era. Undefined without an external release, without a
-   * next era, or if the caller does not look ahead.
+   * Findings about an external release for the next Talos version that injects devices in another way. Undefined if the
+   * stack has no external release, if the tables know no such version, or if the caller does not ask for these
+   * findings.
    */
   ahead: () => Ahead | undefined;
 }
@@ -34,9 +35,9 @@ export interface CheckedMachine extends MachineFacts {
   patches: UserPatch[];
 }
 
-/** Values of an external release that Talos of the next era would refuse. */
+/** Findings about an external release for the next Talos version that injects devices in another way. */
 export interface Ahead {
-  /** First minor release of that era. */
+  /** Minor of that Talos version, e.g. 15 for Talos 1.15. */
   minor: number;
   findings: Finding[];
 }
@@ -47,18 +48,18 @@ export type Found = Nested<FieldFinding>;
 /** Finds violations of a rule. Each finding says what is wrong, why it matters, and how to fix it. */
 export type Find = (context: CheckContext) => Found;
 
-/** One rule of the domain, with the findings for a stack that breaks it. */
+/** One rule for stacks, and the function that finds its violations. */
 export interface Check {
-  /** Severity of its findings. Default: they refuse the stack. */
+  /** Severity of the findings. Default: `refused`. */
   severity?: Severity;
   /** The rule: a sentence that is true of a stack without findings. SARIF shows it. */
   rule: string;
   /** Source of the rule: repository and file, documentation or issue. */
   source: string;
   /**
-   * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). Another tool then sets the
-   * machine's containerd part, labels, modules and image, and `check` invents the other fields of a stack. A rule that
-   * is only about stacks would refuse correct files.
+   * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). For such a file, another tool
+   * sets containerd's configuration, the labels, the kernel modules and the image of the machine, and `check` makes up
+   * the other fields of a stack. So a rule that only stacks must obey would refuse correct files.
    */
   ofFiles: boolean;
   find: Find;
@@ -85,8 +86,8 @@ export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): Ch
 }
 
 /**
- * Finds violations in each of several things. If the field of a finding begins with a dot, it is a field of the thing.
- * If it is empty, it is the thing itself.
+ * Finds violations in each item of a list, such as each machine. If a finding's field is empty or begins with a dot,
+ * the item's path is put before it.
  */
 const forEachOf =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
@@ -108,7 +109,7 @@ export const forEachGpuMachine = forEachOf(({ gpuMachines }) => gpuMachines);
 /** Finds violations in each workload that requests GPUs. */
 export const forEachGpuRequest = forEachOf(({ spec }) => gpuRequests(spec));
 
-/** Joins several rules into one. */
+/** Joins several functions into one that returns all their findings. */
 export const combine =
   (...rules: Find[]): Find =>
   (context) =>

@@ -174,9 +174,9 @@ const setsVersion: FindingText = {
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 
 /**
- * Whether the stack's standalone plugin needs NVIDIA's runtime, because this package has not seen its release with CDI.
- * Such a plugin names the cards in a variable, which NVIDIA's runtime also reads on Talos 1.13 (k8s-device-plugin
- * v0.17.0, api/config/v1/consts.go: `envvar` is the default).
+ * Whether the stack's standalone plugin is older than `firstByCdi`, so that its pods need NVIDIA's runtime. By default
+ * such a plugin names the cards in an environment variable, which NVIDIA's runtime reads, also on Talos 1.13
+ * (k8s-device-plugin v0.17.0, api/config/v1/consts.go: `envvar` is the default).
  */
 function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
   const version = semver.parse(release.version);

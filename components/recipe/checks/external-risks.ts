@@ -7,7 +7,10 @@ import { filledPaths } from "../external/filled-in";
 import type { ClusterSpec, ExternalSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
-/** Checks of an external release: facts that are unknown, and tasks for its owner. */
+/**
+ * Checks of an external release: facts that this package does not know, and tasks for the user who installs the
+ * release.
+ */
 export const externalRisks = {
   "external-release": {
     severity: "note",
@@ -180,7 +183,7 @@ interface ExternalCase {
   ownValues: OwnValues | undefined;
 }
 
-/** Makes a check that finds violations in an external release, and none in a stack without one. */
+/** Makes a check of the external release. The check finds nothing if the stack has no external release. */
 function ifExternal(find: (externalCase: ExternalCase) => Found): Find {
   return ({ plan: { spec } }) => {
     const externalProvider = externalOf(spec);

@@ -11,7 +11,7 @@ import { valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 
 /**
- * Tolerations that each chart gives by default to its pods on the machines (values.yaml, daemonsets.tolerations and
+ * Tolerations that each chart by default gives to its pods on GPU machines (values.yaml, daemonsets.tolerations and
  * tolerations).
  */
 const tolerated: Partial<PodToleration>[] = [
@@ -63,8 +63,8 @@ const unreadFindings = ({ plan }: CheckContext): Found =>
   }));
 
 /**
- * Finding for a RuntimeClass if no machine has NVIDIA's handler. With NRI, the operator deletes its own RuntimeClass
- * (gpu-operator v26.7.0, state_manager.go).
+ * Finding for `external.runtimeClassName` if no machine's containerd has a handler for NVIDIA's runtime. With NRI, the
+ * operator deletes its own RuntimeClass (gpu-operator v26.7.0, state_manager.go).
  */
 const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
   kubernetes.runtimeClass.handler === "" && (spec.external?.runtimeClassName ?? "") !== ""
@@ -74,7 +74,7 @@ const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
       }
     : undefined;
 
-/** Finding for a RuntimeClass of NVIDIA's on a Talos version without its handler. */
+/** Finding for a field that names NVIDIA's RuntimeClass on a Talos version whose containerd has no handler for it. */
 export const noHandler = (talosVersion: string): FindingText => ({
   problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler for NVIDIA's runtime`,
   why: "pods of that class would not start",
@@ -95,7 +95,9 @@ function unstatedKind({ plan }: CheckContext): Found {
   };
 }
 
-/** Findings for fields that only work if the stack installs the release itself. */
+/**
+ * Findings for fields that have no effect, because the values of the release are the user's (`external` or `takeOver`).
+ */
 function settingsWithOwnValues({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
   const isOperator = kind === "gpuOperator";
@@ -135,8 +137,8 @@ const tolerationsAt: Record<ExternalKind, string[]> = {
 };
 
 /**
- * Finding for a taint that the chart's default tolerations do not cover: these are only for NVIDIA's taint. If the
- * values contain a list of tolerations, the check `tolerations` reports its gaps.
+ * Finding for a taint that the chart's default tolerations do not cover: the defaults tolerate only NVIDIA's taint. If
+ * the values contain a list of tolerations, the check `tolerations` checks this list instead.
  */
 function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Found {
   const path = tolerationsAt[kind];

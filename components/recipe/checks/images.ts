@@ -245,8 +245,8 @@ export const imageChecks = {
 } satisfies Checks;
 
 /**
- * Finding for an extension name of NVIDIA's without a branch: it is an alias of one branch, and the user may want
- * another one.
+ * Finding for an NVIDIA extension without a branch in its name. The Image Factory reads the name as the `lts` branch,
+ * but the user may want another branch.
  */
 function withoutBranch(field: string, name: string, suffixed: string[]): FieldFinding {
   const problem = `${shown(name)} does not name a branch`;
@@ -365,10 +365,13 @@ function findingOfOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): 
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 
-/** Fields of a machine's image that are lists of names: parts to add, and parts to drop. */
+/** Fields that list names of a machine's extensions and kernel arguments. `drop` has the same fields. */
 const lists = ["extensions", "kernelArgs"] as const;
 
-/** Finding about a kernel argument that is a parameter of one of NVIDIA's modules, or that blocks one of them. */
+/**
+ * Finding about a kernel argument that is a parameter of one of NVIDIA's modules, or that keeps a module of the machine
+ * from loading.
+ */
 function findingOfModule(
   arg: string,
   fieldPath: string,
@@ -410,7 +413,7 @@ function patchArgs({
   return listOf(extraArgs).map((arg) => findingOfModule(asText(arg), fieldPath, machine));
 }
 
-/** Finding about a kernel argument of an image. It does not depend on the Talos release. */
+/** Finding about a kernel argument of an image. The Talos release does not matter. */
 function argFault(arg: string, machine: CheckedMachine): FindingText | undefined {
   const withoutEffect = findingOfModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;

@@ -66,5 +66,5 @@ const table = {
 /** Name of a check, e.g. `driver-branches`. */
 export type CheckId = keyof typeof table;
 
-/** All checks by name, for a lookup by any text. The result may be undefined. */
+/** All checks by name. For a text that names no check, the value is undefined. */
 export const checks: Checks = table;

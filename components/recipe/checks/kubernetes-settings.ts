@@ -28,18 +28,18 @@ export const kubernetesSettingsChecks = {
   },
 } satisfies Checks;
 
-/** A component's part of a patch. */
+/** Settings of one Kubernetes component in a patch. */
 interface Component {
   component: string;
-  /** Its flags, without the dashes. */
+  /** Flags of the component, without the dashes. */
   args: Record<string, unknown>;
   /** Feature gates in the component's own configuration. */
   gates: string[];
 }
 
 /**
- * Components that Talos runs as static pods, each with its field of `cluster` and its document in Talos 1.14 and newer
- * (siderolabs/talos, pkg/machinery/config/types).
+ * Kubernetes components that Talos runs as static pods. `field` is the component's field below `cluster`; `kind` is its
+ * document in Talos 1.14 and newer (siderolabs/talos, pkg/machinery/config/types).
  */
 const staticPods = [
   { component: "kube-apiserver", field: "apiServer", kind: "KubeAPIServerConfig" },
@@ -74,7 +74,7 @@ function componentsOf(patch: UserPatch): Component[] {
   ];
 }
 
-/** Settings of a component that some release of Kubernetes has removed. */
+/** Settings of a component that Kubernetes has removed, each with the minor release that removed the setting. */
 function removedOf({ component, args, gates }: Component) {
   const listed = (flag: string): string[] =>
     [args[flag]].flat().flatMap((value) => asText(value).split(","));

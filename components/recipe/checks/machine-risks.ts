@@ -135,7 +135,9 @@ export const machineRisks = {
 /** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
 const firstWithBranchTargets = 13;
 
-/** Finding about published container escapes in a Talos version's container toolkit; undefined if there are none. */
+/**
+ * Finding about published container escapes in a Talos version's container toolkit; undefined if none are published.
+ */
 export function escapeFinding(
   talosVersion: string,
   toolkit: string | undefined,

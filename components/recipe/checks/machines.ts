@@ -18,7 +18,7 @@ import {
   combine,
 } from "./check";
 
-/** Checks of a machine's owner, address and name. */
+/** Checks of a machine's address and name, and of the fields that `owned` and `omni` machines need. */
 export const machineChecks = {
   "owned-machine": {
     rule: "A stack with an owned machine sets clusterName, clusterEndpoint and kubernetesVersion",
@@ -178,7 +178,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  */
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
-/** Fields of a machine that only Omni sets. In a stack they have no effect. */
+/** Fields that have no effect on a machine that Omni manages, because Omni itself decides these properties. */
 const decidedByOmni = [
   "platform",
   "secureBoot",
@@ -190,7 +190,7 @@ const decidedByOmni = [
 
 const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "omni";
 
-/** Findings about a stack that has a machine of Omni's. */
+/** Findings about a stack with a machine that Omni manages. */
 const omniFindings = (
   { clusterName, talosVersion }: ClusterSpec,
   name: string | undefined,
@@ -266,7 +266,10 @@ function uuidFindings({ name, spec }: CheckedMachine, { machines }: CheckContext
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */
 const longest = 63;
 
-/** Whether patches make Talos register the node with its domain. The last patch that sets it wins. */
+/**
+ * Whether patches make the kubelet register the node under its full domain name (`registerWithFQDN`). The last patch
+ * that sets this field wins.
+ */
 function registersWithDomain(
   { patches }: CheckedMachine,
   { clusterPatches }: CheckContext,

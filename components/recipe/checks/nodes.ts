@@ -94,9 +94,9 @@ export const nodeChecks = {
 } satisfies Checks;
 
 /**
- * Whether a label turns off a needed part of the operator. The operator fills in an empty label itself. Parts that no
- * other part waits for, like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*,
- * nodeSelector of each DaemonSet).
+ * Whether a label turns off an operand of the GPU Operator that the stack needs. The operator itself sets the value of
+ * an empty label. Operands for which no other operand waits, such as dcgm-exporter, may be off (gpu-operator,
+ * controllers/state_manager.go; assets/state-*, nodeSelector of each DaemonSet).
  */
 function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boolean {
   if (key === "nvidia.com/gpu.present") return text !== "true";
@@ -114,7 +114,7 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
   );
 }
 
-/** Finding about a label of a machine or of its patch; the check adds the field. */
+/** Finding about a label in a machine's fields or patches. The caller adds the path of the field. */
 function labelFault(
   machine: CheckedMachine,
   key: string,
@@ -180,7 +180,10 @@ const ofEachMachine = [
   ["dra", "values", "kubeletPlugin", "tolerations"],
 ];
 
-/** Paths in the stack of the toleration lists for pods that run once, on any machine. Helm waits for these pods. */
+/**
+ * Paths in the stack of the toleration lists for Deployments, whose pods may run on any machine. Helm waits until these
+ * pods are ready.
+ */
 const ofOneMachine = ({ gpuOperator, devicePlugin }: CheckContext["spec"]): string[][] => [
   ["gpuOperator", "values", "operator", "tolerations"],
   ...["master", "gc"].flatMap((part) => [
@@ -213,8 +216,8 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
 }
 
 /**
- * Finding for a list of tolerations that keeps a pod off all machines of a cluster that the stack creates. Another
- * cluster may have nodes that the stack does not name.
+ * Finding for a list of tolerations that keeps a pod off all machines of a cluster that the stack creates. In any other
+ * cluster the pod may run on nodes outside of the stack.
  */
 function outOfAll(context: CheckContext, path: string[]): Found {
   const { spec, machines, plan } = context;

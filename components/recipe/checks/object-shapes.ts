@@ -13,10 +13,13 @@ import {
 import { quantityValue } from "../rules/quantity";
 import { asJson, describe, remedyFor, shapeFindings, type Dialect } from "../shape";
 
-/** Mistake in a value: its path below the value, the problem and the remedy. */
+/** Mistake in a value: the path below this value, the problem and the remedy. */
 export type Flaw = [path: string, problem: string, remedy: string];
 
-/** Structures of the parts of objects that charts pass on unchanged, and of the device plugin's own configuration. */
+/**
+ * Structures of values that charts copy unchanged into Kubernetes objects, and of the device plugin's own
+ * configuration.
+ */
 const structures: Record<string, Record<string, TypeText>> = objects.structures;
 
 type Judge = (value: unknown) => Flaw[];
@@ -39,7 +42,7 @@ const textThat =
     return [["", notText(value).problem, notText(value).remedy]];
   };
 
-/** Check of an image's tag in a field of its own. */
+/** Check of an image's tag or digest that is in a separate field. */
 const imageTag = textThat(
   (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
   "is not an image tag",

@@ -246,7 +246,7 @@ function settingsOfOmni(value: unknown): string[] {
 const allowed =
   /^(kubernetes\.io\/(hostname|arch|os)|beta\.kubernetes\.io\/(arch|os|instance-type)|node\.kubernetes\.io\/|kubelet\.kubernetes\.io\/|topology\.kubernetes\.io\/(zone|region)|failure-domain\.beta\.kubernetes\.io\/(zone|region))/;
 
-/** Whether NodeRestriction keeps a worker from setting a label on its node. */
+/** Whether the admission plugin NodeRestriction keeps a worker from setting a label on its own node. */
 function isForbidden(key: string): boolean {
   const domain = key.includes("/") ? (key.split("/")[0] ?? "") : "";
   const isKubernetes = /(^|\.)(kubernetes\.io|k8s\.io)$/.test(domain);
@@ -258,8 +258,8 @@ function isForbidden(key: string): boolean {
 }
 
 /**
- * Paths of files that patches write more than once, each with the field of every patch that writes it. Other checks
- * cover the containerd part.
+ * Paths of files that patches write more than once, each with the field of every patch that writes it. The file with
+ * containerd's settings is left out, because other checks cover it.
  */
 function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   const fieldsByPath = new Map<string, string[]>();

@@ -211,10 +211,15 @@ export const patchChecks = {
   },
 } satisfies Checks;
 
-/** A host name without its domain, which Talos leaves out of the node's name (talos, controllers/k8s/nodename.go). */
+/**
+ * A host name without its domain, because Talos leaves the domain out of the node's name (talos,
+ * controllers/k8s/nodename.go).
+ */
 const shortName = (name: string): string => name.split(".")[0]!.toLowerCase();
 
-/** Settings that only a control plane may have, each with a test whether a document has it. */
+/**
+ * Settings that only a control plane may have, each with a function that tells whether a document contains the setting.
+ */
 const ofControlPlanes: [path: string, isThere: (document: unknown) => boolean][] = [
   ["cluster.etcd", (document) => isMapping(valueAt(document, "cluster", "etcd"))],
   [
@@ -253,9 +258,9 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
     }));
 
 /**
- * Findings for patches of a machine in which a document and a field of `machine` or `cluster` set the same thing. On an
- * adopted machine the command `adopt` moves a field into a document that can hold its value. Such a field is no
- * conflict.
+ * Findings for a machine's patches that set the same thing twice: in a separate document and in a field of `machine` or
+ * `cluster`. On an adopted machine the command `adopt` moves the field into the document if the document can hold its
+ * value. Then there is no conflict.
  */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wantedEntries = wantedOf(

@@ -7,11 +7,11 @@ import { quantityValue } from "../rules/quantity";
 import { gpuPresent } from "../machine/machine-recipe";
 import { controlPlaneRole } from "../machine/taints";
 
-/** Form of the labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
+/** Pattern of the labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA's programs set. */
 const setByOthers =
   /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
 
-/** Labels that the kubelet sets on a Talos machine: Talos is Linux, of two architectures. */
+/** Labels that the kubelet sets on every Talos node, each with its possible values. */
 export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/os": ["linux"],
   "kubernetes.io/arch": ["amd64", "arm64"],
@@ -20,7 +20,7 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Whether a machine's node may have all labels of a selector. Any value counts for a label that `setByOthers` matches.
+ * Whether a machine's node may have all labels of a selector. A label that matches `setByOthers` may have any value.
  */
 export const mayMatch = (
   { name, recipe, spec, cards }: CheckedMachine,
@@ -51,7 +51,8 @@ export const offers = (
 
 /**
  * Cards of a machine that may meet a claim, by the facts in the tables. For a card that exists with several sizes of
- * memory, the greatest size counts, and a warning says so. A product's name and CEL expressions count as met.
+ * memory, the greatest size counts, and a warning says so. A card also counts if its memory or architecture is unknown.
+ * The function ignores product names and CEL expressions.
  */
 export function claimable(
   { uses }: CheckedMachine,

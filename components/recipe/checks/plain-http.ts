@@ -3,7 +3,7 @@ import type { Checks } from "./check";
 
 const charts = ["gpuOperator", "devicePlugin", "dra", "leaderWorkerSet"] as const;
 
-/** Checks for URLs with plain HTTP: the machines and the cluster run their content with all rights. */
+/** Checks for URLs with plain HTTP. The machines and the cluster run the downloaded content with all privileges. */
 export const plainHttpChecks = {
   "plain-http": {
     severity: "warning",

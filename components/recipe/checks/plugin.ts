@@ -144,8 +144,8 @@ export const pluginChecks = {
 } satisfies Checks;
 
 /**
- * Findings for names that YAML does not read as texts: the templates print them without quotes (`value: {{
- * .Values.config.default }}`).
+ * Findings for names of configurations that YAML does not read as strings. The chart's templates print these names
+ * without quotes (`value: {{ .Values.config.default }}`).
  */
 const misreadFinding = (path: string, config: unknown): Found =>
   ["default", "name"].flatMap((key) => {
@@ -159,7 +159,7 @@ const misreadFinding = (path: string, config: unknown): Found =>
     };
   });
 
-/** Whether YAML reads these characters as a text. Helm's YAML is 1.1, with the numbers of 1.2. */
+/** Whether YAML reads these characters as a string. Helm reads YAML 1.1, but numbers as in YAML 1.2. */
 function isText(characters: string): boolean {
   return ["1.1", "1.2"].every((version) => {
     const [document, ...otherDocuments] = boundedDocuments(
@@ -191,7 +191,7 @@ function flawsOf(text: string): [problem: string, remedy: string][] {
 
 /**
  * Finding for a driver root that does not work with a CDI strategy: the standalone plugin writes the devices' paths
- * below this root into its specification.
+ * below this root into its CDI specification.
  */
 function driverRoot({ spec }: CheckContext): Found {
   const values = spec.devicePlugin?.values;
@@ -219,8 +219,8 @@ function driverRoot({ spec }: CheckContext): Found {
 }
 
 /**
- * First release of the plugin with each strategy, and with several at once. The supported operator releases bring newer
- * plugins.
+ * First release of the device plugin with each strategy, and with several strategies at once. The operator releases
+ * that this package supports install newer plugins.
  */
 const firstWith: Record<string, string> = {
   "cdi-annotations": "0.14.0",
@@ -229,8 +229,8 @@ const firstWith: Record<string, string> = {
 };
 
 /**
- * A used feature that the standalone plugin's release lacks, with the first release that has it; undefined if the
- * release has all of them.
+ * A feature that the values use but the standalone plugin's release lacks, with the first release that has this
+ * feature; undefined if there is none.
  */
 function unsupportedFeature(
   version: string | undefined,

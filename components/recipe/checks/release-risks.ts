@@ -201,7 +201,7 @@ interface NamedRelease {
   values: Record<string, unknown>;
 }
 
-/** Finds violations in each release of a GPU chart. */
+/** Finds violations in each release of a GPU chart that the stack names. */
 function ofReleases(find: (release: NamedRelease) => Found): Find {
   const releasesOf = (spec: ClusterSpec): NamedRelease[] =>
     gpuProviderFields.flatMap((field) => {

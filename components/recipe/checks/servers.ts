@@ -11,7 +11,10 @@ import {
 } from "../stack/workloads";
 import type { Checks, Found } from "./check";
 
-/** Checks of workloads and metrics: access by other pods, support by the driver, effect of later updates. */
+/**
+ * Checks with warnings about workloads and metrics: open servers, volumes that an update would delete, images that need
+ * a newer driver, and metrics without pod names.
+ */
 export const serverChecks = {
   "open-server": {
     severity: "warning",
@@ -109,8 +112,8 @@ export const serverChecks = {
 } satisfies Checks;
 
 /**
- * For each kind of server without a key and a NetworkPolicy: what every pod of the cluster can do with it, and the part
- * of the remedy that sets a key. `key` is absent if the server has no keys.
+ * For each kind of server: what every pod of the cluster can do if the server has neither a key nor a NetworkPolicy
+ * (`can`), and the part of the remedy that sets a key (`key`). `key` is absent for servers that support no keys.
  */
 const open: { [W in WorkloadKind]: { can: string; key?: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.

@@ -4,8 +4,8 @@ import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
 
 /**
- * Checks of an update's conditions: releases with unknown drivers, machines that are away, and the step from one era to
- * the next.
+ * Checks of an update's conditions: releases with unknown drivers, machines that are away, and the step to a Talos
+ * version that injects devices in another way.
  */
 export const updateChecks = {
   "release-drivers": {
@@ -120,13 +120,16 @@ export const updateChecks = {
 } satisfies Checks;
 
 /**
- * First minor release of a boot medium that the Talos provider can install from. The provider asks by a dry run whether
- * the configuration reboots the machine. The answer of an older medium does not say so, and the provider then assumes a
- * reboot and stages the configuration. Maintenance mode refuses a staged configuration.
+ * First minor release of Talos on a boot medium from which the Talos provider can install. The provider makes a dry run
+ * to learn whether the configuration reboots the machine. An older Talos does not answer this question, so the provider
+ * assumes a reboot and stages the configuration. Talos in maintenance mode refuses a staged configuration.
  */
 const firstInstalling = 13;
 
-/** Finding with the changes that an external release needs before Talos of the next era. */
+/**
+ * Finding that lists the values of an external release to change before an upgrade to the next Talos version that
+ * injects devices in another way.
+ */
 function nextEra({ ahead }: CheckContext): Found {
   const { minor, findings } = ahead() ?? { findings: [] };
   const changes = findings.map(({ field, remedy }) => `${field} (${remedy})`);

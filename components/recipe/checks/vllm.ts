@@ -110,13 +110,17 @@ function parallelism(field: string, server: VllmServer): Found {
 
 type VllmServer = Workload<"vllm">["spec"];
 
-/** First release that starts with --nnodes and without Ray: vllm#23691 was merged in November 2025, after v0.11.0. */
+/**
+ * First vLLM release that knows --nnodes, and so runs on several machines without Ray: vllm#23691 was merged in
+ * November 2025, after v0.11.0.
+ */
 const firstOverMachines = "0.11.1";
 
 /**
- * Findings for a model that does not fit the machines over which it is split, or whose machines differ. Source:
- * docs.vllm.ai, parallelism and scaling (tensor parallelism within a machine, pipeline parallelism across); vllm,
- * config/parallel.py (backends with --nnodes), v1/core/kv_cache_utils.py (the least memory of all workers counts).
+ * Findings for a server that splits its model over several machines: too few machines have the cards, the machines have
+ * different cards, or vLLM cannot run this way. Source: docs.vllm.ai, parallelism and scaling (tensor parallelism
+ * within a machine, pipeline parallelism across); vllm, config/parallel.py (backends with --nnodes),
+ * v1/core/kv_cache_utils.py (the least memory of all workers counts).
  */
 function overMachines(
   field: string,
@@ -201,7 +205,7 @@ function memoryUse(field: string, args: string[]): Found {
     : undefined;
 }
 
-/** Flags that tell the pods of a group how to find each other. */
+/** Flags by which the pods of one server on several machines find each other. */
 const byGroup = ["--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"];
 
 /** Findings for arguments that the workload sets itself, and for secrets in arguments. */

@@ -233,12 +233,15 @@ export const workloadChecks = {
 } satisfies Checks;
 
 /**
- * Form of the images with a framework that is built for fixed architectures. These images contain no code that a driver
- * could compile for newer architectures.
+ * Pattern of images whose framework is built for certain GPU architectures only. A driver cannot compile the code in
+ * these images for newer architectures.
  */
 export const frameworks = /torch|comfy|vllm|tensorrt/i;
 
-/** The first label of a selector that rules out the last GPU machine. Undefined if a machine may have all labels. */
+/**
+ * The first label of a selector with which no GPU machine is left. Undefined if at least one GPU machine may have all
+ * labels.
+ */
 function unmet(
   selector: Record<string, string>,
   gpuMachines: CheckedMachine[],
@@ -253,7 +256,7 @@ function unmet(
 /** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
 const namespacesOfKubernetes = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/** Form of texts that mean no value, or that name a file with the value. */
+/** Pattern of texts that mean no value, or that name a file or variable with the value. */
 const noValue = /^(?:|none|empty|dummy|unused|changeme|true|false|\/.*|\$\(.*\))$/i;
 
 /** Fields that another check covers, with a better remedy. */

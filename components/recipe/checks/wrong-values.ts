@@ -8,7 +8,10 @@ import { anyText, isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
 import type { CheckContext, Found } from "./check";
 
-/** A chart value that causes a failure, with its message. If the condition `when` is false, the value is right. */
+/**
+ * A rule about one chart value that would cause a failure, with the texts of the finding. The rule applies only if the
+ * condition `when` is true or absent.
+ */
 export type WrongValue = {
   /** Path of the value in the stack. */
   field: string;
@@ -16,16 +19,16 @@ export type WrongValue = {
   why: string;
 } & (
   | {
-      /** The only values that are right. */
+      /** The only right values: a kind from `kinds`, or a list. */
       accepts: keyof typeof kinds | readonly unknown[];
-      /** Default: to write one of these values, or to leave the value out. */
+      /** Default: `correct it, or leave it out`. */
       remedy?: string;
     }
   | {
-      /** The wrong value: a kind of values, or one value. */
+      /** The wrong values: a kind from `kinds`, or one value. */
       refuses: keyof typeof kinds | boolean;
       problem: string | ((value: string) => string);
-      /** Default: to leave the value out. */
+      /** Default: `leave it out`. */
       remedy?: string;
     }
 );
@@ -33,7 +36,7 @@ export type WrongValue = {
 /**
  * Findings about chart values of a stack that would cause a failure.
  *
- * @param isAsked whether to check the value at a path. Default: all rows.
+ * @param isAsked whether to check the value at a path. Default: the function checks all rows.
  */
 export const wrongValues = (
   context: CheckContext,
@@ -71,9 +74,9 @@ export const wrongValues = (
   });
 
 /**
- * Folders that Talos ≥ 1.13 has, or in which a pod can create one. All of them work as driver folder: the validator
- * first finds the link /usr/bin/nvidia-smi, and then uses the host's driver, whatever the folder is (gpu-operator
- * v26.3.3, cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs; gpu-operator#2501).
+ * Folders that Talos ≥ 1.13 has, or that a pod can create. Each of them works as the driver's folder: the validator
+ * first finds the link /usr/bin/nvidia-smi, and then always uses the host's driver (gpu-operator v26.3.3,
+ * cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs; gpu-operator#2501).
  */
 const foldersOfTalos = /^\/(usr\/local|var|run)(\/|$)/;
 
@@ -119,7 +122,7 @@ const conditions = {
     !labelledByHand(Object.values(spec.machines)),
 } satisfies Record<string, (context: CheckContext) => boolean>;
 
-/** Findings for values that name objects of the stack. */
+/** Findings for values of the device plugin's chart that name a RuntimeClass or a namespace. */
 export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => {
   const { runtimeClassName: runtime, namespaceOverride: namespace } = (spec.devicePlugin?.values ??
     {}) as Record<string, unknown>;

@@ -5,7 +5,7 @@ import type { MachineState } from "./state";
 export interface Change {
   text: string;
   field?: string;
-  /** Part of the configuration that was added or removed. */
+  /** Name of the configuration's part, if the change adds or removes this part; absent for other changes. */
   comesOrGoes?: string;
 }
 
@@ -15,13 +15,13 @@ export const identityChanges = (before: MachineState, after: MachineState): Chan
     .filter((field) => before[field] !== after[field])
     .map((field) => ({ text: `${field}: ${before[field]} → ${after[field]}` }));
 
-/** Fields of a machine's state, grouped by the effect of a change on the machine. */
+/** Group of fields in a machine's state. Its name says what a change of these fields does to the machine. */
 export type Group = "rebootsIfChanged" | "mayRebootIfChanged" | "changesWithoutReboot";
 
-/** Fields that are mappings by name, each with the word for an entry in a change's text. */
+/** Fields that map names to values, each with the word that the text of a change puts before such a name. */
 const lists = { parts: "", labels: "label ", taints: "taint " } as const;
 
-/** One entry of a state: a field, or a named entry of one of the lists. */
+/** One entry of a state: a field, or a named entry of a field in `lists`. */
 interface StateField {
   group: Group;
   list?: keyof typeof lists;
@@ -74,8 +74,8 @@ export function changesOf(before: MachineState, after: MachineState, group: Grou
 }
 
 /**
- * Values that Talos writes into a generated configuration, so that a patch may repeat an existing value (talos,
- * pkg/machinery/config/generate/init.go and worker.go).
+ * Parts that Talos writes into a generated configuration. A patch of such a part may repeat the value that is already
+ * there (talos, pkg/machinery/config/generate/init.go and worker.go).
  */
 const generated = [
   "cluster",
@@ -96,7 +96,8 @@ const generated = [
 ];
 
 /**
- * Whether only this package sets a part of the configuration, so that the part appears and disappears with its patches.
+ * Whether a part of an owned configuration comes only from patches, because Talos does not generate it. Such a part
+ * appears and disappears with the patches.
  */
 export const isOfPackage = (part: string, { configuration }: MachineState): boolean =>
   configuration === "owned" &&
@@ -104,7 +105,7 @@ export const isOfPackage = (part: string, { configuration }: MachineState): bool
     (generatedPart) => part === generatedPart || part.startsWith(`${generatedPart}.`),
   );
 
-/** A change of a value in words. For a list: the items that were added or removed. */
+/** A change of a value, in words. For a list: the added and removed items, or `in another order`. */
 function difference(previousValue: unknown, nextValue: unknown): string {
   if (!Array.isArray(previousValue ?? []) || !Array.isArray(nextValue ?? []))
     return `${shortText(previousValue)} → ${shortText(nextValue)}`;
@@ -127,7 +128,7 @@ function itemsWithout(items: readonly string[], excludedItems: readonly string[]
   return items.filter((item) => !excluded.has(item));
 }
 
-/** A value in short form: of a hash only the first characters. */
+/** A value in short form; for a hash its first 12 characters. */
 export function shortText(value: unknown): string {
   if (value === undefined) return "(none)";
   const text = typeof value === "string" ? value : JSON.stringify(value);

@@ -21,11 +21,11 @@ export interface MachineEffect {
   /** Changes of the machine, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty if the previous state is unknown. */
   changes: string[];
   /**
-   * How a machine that reboots is drained: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent if it does not
-   * reboot.
+   * How a machine that reboots is drained: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent if the machine
+   * does not reboot.
    */
   drained?: string;
-  /** Longest time without pods on a machine that reboots, e.g. `45m`. Absent if it does not reboot. */
+  /** Longest time without pods on a machine that reboots, e.g. `45m`. Absent if the machine does not reboot. */
   awayForAtMost?: string;
 }
 
@@ -78,8 +78,8 @@ export function effectOfLook(state: MachineState): MachineEffect {
 }
 
 /**
- * Reason why an update refuses to bring a machine to a state; undefined if none is known. The upgrade program refuses
- * the same step between releases by the same rule when it reads the machine.
+ * Reason why an update refuses to bring a machine to a state; undefined if none is known. The upgrade program checks
+ * the step between Talos releases by the same rule (`wayBetween`) when it reads the machine.
  *
  * @param machine node name.
  * @param runs Talos release that the last successful update saw on the machine, if there was one.
@@ -124,7 +124,7 @@ export function refusalOf(
   );
 }
 
-/** Facts in a machine's state that decide whether it can go over several minors. */
+/** Facts in a machine's state that decide whether one update can upgrade the machine over several minors. */
 const hopBasisOf = (state: MachineState) => ({
   extensions: state.rebootsIfChanged.extensions,
   ownImage: state.rebootsIfChanged.installerImage !== undefined,
@@ -132,8 +132,9 @@ const hopBasisOf = (state: MachineState) => ({
 });
 
 /**
- * Releases between a machine's release and the wanted one (`hops`), and the whole way as text. Undefined without
- * releases between, for unknown releases, and with Omni, which upgrades in one step.
+ * The intermediate Talos releases of a machine's upgrade (`hops`), and all its releases as a text. Undefined if there
+ * is no intermediate release, if a release is unknown, or if Omni upgrades the machine, because Omni does so in one
+ * step.
  */
 function wayTo(
   after: MachineState,
@@ -149,7 +150,7 @@ function wayTo(
     : undefined;
 }
 
-/** Last part of a reason: the releases on the way of a machine that goes over several minors. */
+/** End of a reason: the releases of an upgrade over several minors. Empty for any other upgrade. */
 function hopsText(after: MachineState, before?: MachineState): string {
   const hopPlan = wayTo(after, before);
   if (hopPlan === undefined) return "";
@@ -176,7 +177,7 @@ function withAbsence(
   };
 }
 
-/** Fields whose change makes a reboot an upgrade. */
+/** Fields of the image. If one of them changes, the reboot is part of an upgrade. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
 /**
@@ -323,7 +324,7 @@ function effectOfChange(before: MachineState, after: MachineState): MachineEffec
   );
 }
 
-/** The condition on which the machine reboots; undefined if it does not. */
+/** The condition on which the machine reboots; undefined if the machine does not reboot. */
 function conditionOf(
   before: MachineState,
   after: MachineState,
@@ -347,7 +348,7 @@ function conditionOf(
   return undefined;
 }
 
-/** Changes as a reason, without those that follow from another change. */
+/** Text of a reason with all changes, except changes that follow from another change. */
 function reasons(changes: Change[]): string {
   const hasChange = (field: string): boolean =>
     changes.some(({ field: changedField }) => changedField === field);
@@ -362,8 +363,8 @@ function reasons(changes: Change[]): string {
 }
 
 /**
- * Note about live changes that take effect only at the next boot: Talos does not load a module again (talos,
- * kernel_module_spec.go).
+ * Text about changes without a reboot that take effect only at the next boot. For example, Talos does not load a module
+ * again to change its parameters (talos, kernel_module_spec.go).
  */
 function untilBootText(
   liveChanges: Change[],
@@ -385,7 +386,10 @@ function untilBootText(
     .join("");
 }
 
-/** Notes about an upgrade by Omni: its own order of steps, and its own decision about the release. */
+/**
+ * Text about an upgrade by Omni: whether Omni reboots the machine twice, and whether the user must start the upgrade in
+ * Omni.
+ */
 function omniRebootText(before: MachineState, after: MachineState, boot: Change[]): string {
   if (after.configuration !== "omni") return "";
   const isImage = ({ field }: Change): boolean =>

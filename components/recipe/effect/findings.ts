@@ -6,8 +6,8 @@ import { minorsBetween } from "./hops";
 import type { Changeable, MachineState } from "./state";
 
 /**
- * Finding for a change of the owner of a machine's configuration; undefined if an update can make it. The update must
- * remove the stack's additions to an adopted configuration, or to Omni, before the configuration gets a new owner.
+ * Finding for a change of a machine's `configuration` that no single update can make; undefined if an update can. For
+ * an adopted or Omni machine, one update must first remove the stack's additions to its configuration.
  *
  * @param previousConfiguration `owned`, `adopted` or `omni` as planned by the last update, even if that update failed.
  */
@@ -25,10 +25,10 @@ export function handOverFinding(
 }
 
 /**
- * Finding for a generated configuration that the machine would refuse; undefined if it accepts it. The machine gets the
- * configuration before its upgrade, so its running release decodes it. Only the contract of 1.12 adds parts that the
- * release before does not know: the document HostnameConfig, and `machine.install.grubUseUKICmdline` (`talosctl gen
- * config` v1.13.0, contracts v1.8 to v1.14 compared).
+ * Finding for a generated configuration that the machine would refuse; undefined if the machine accepts it. The machine
+ * gets the configuration before its upgrade, so its running release decodes it. Of the contracts v1.8 to v1.14, only
+ * v1.12 adds parts that the release before it does not know: the document HostnameConfig, and
+ * `machine.install.grubUseUKICmdline` (outputs of `talosctl gen config` v1.13.0 compared).
  *
  * @param running release that the machine runs, with the v.
  * @param contract release whose features the configuration uses, e.g. `v1.12` or `v1.12.6`.
@@ -51,7 +51,7 @@ export function contractFinding(running: string, contract: string): FindingText 
  * kube-apiserver: within one minor version). Talos' own upgrade refuses the same steps (siderolabs/go-kubernetes,
  * kubernetes/upgrade/path.go, IsSupported).
  *
- * @param before as the last update left it.
+ * @param before state that the last update left.
  */
 export function kubernetesPathFinding(
   before: MachineState,

@@ -11,13 +11,15 @@ import {
 import { majorOf, parseTalosVersion } from "../facts/version";
 import type { FindingText } from "../rules";
 
-/** Facts that decide whether a machine can go over several minors. An absent fact is not checked. */
+/**
+ * Facts that decide whether one update can upgrade a machine over several minors. `wayBetween` ignores absent facts.
+ */
 export interface HopBasis {
   /** Official extensions of the wanted image. */
   extensions?: readonly string[] | undefined;
   /** Whether Omni upgrades the machine. */
   byOmni?: boolean | undefined;
-  /** Whether the image is the user's own, which exists only for one release. */
+  /** Whether the user names the installer image. Such an image contains only one Talos release. */
   ownImage?: boolean | undefined;
   /** Kubernetes release in the machine's configuration. */
   kubernetes?: string | undefined;
@@ -29,28 +31,33 @@ export interface HopBasis {
   listed?: readonly string[] | undefined;
 }
 
-/** How a machine gets from one release to another. */
+/** The intermediate releases (hops) of an upgrade, and why one update cannot make it. */
 export interface HopPlan {
-  /** Releases between, oldest first: the last patch release of each minor that the machine goes over. */
+  /**
+   * Intermediate releases, oldest first: the last patch release of each minor between the running and the wanted one.
+   */
   hops: string[];
-  /** Reason why the machine cannot go this way in one update; undefined if none is known. */
+  /** Reason why one update cannot upgrade the machine through these releases; undefined if no reason is known. */
   fault?: FindingText;
 }
 
 /**
- * Number of minor releases from one release to another; negative if the second is older. A change of the major counts
- * as a thousand.
+ * Number of minor releases from one release to another; negative if the second is older. A step from one major to the
+ * next counts as 1000 minors.
  */
 export function minorsBetween(from: string, to: string): number {
   const [a, b] = [semver.parse(from)!, semver.parse(to)!];
   return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * 1000;
 }
 
-/** The releases of a way in a line, e.g. `v1.11.5 → v1.12.12 → v1.13.9`. */
+/** The releases of an upgrade in one line, e.g. `v1.11.5 → v1.12.12 → v1.13.9`. */
 export const wayText = (running: string, hops: readonly string[], target: string): string =>
   [running, ...hops, target].join(" → ");
 
-/** Greatest number of hops on the way to a release: one for each older minor in the tables, without the first. */
+/**
+ * Greatest number of hops (intermediate releases) of an upgrade to a release. A machine on the oldest minor in the
+ * tables has a hop for each later minor before the wanted one.
+ */
 export const mostHops = (target: string): number =>
   Math.max(
     0,
@@ -58,10 +65,10 @@ export const mostHops = (target: string): number =>
   );
 
 /**
- * The way of a machine between two releases. Talos tests only upgrades between adjacent minors, and recommends the last
- * patch release of each (siderolabs/docs, upgrading-talos, "Supported upgrade paths"). An upgrade does not depend on
- * the other machines (talos, cmd/installer/pkg/install/preflight.go), but etcd limits the distance between control
- * planes.
+ * Plans the upgrade of a machine from one release to another. Talos tests only upgrades between adjacent minors, and
+ * recommends the last patch release of each (siderolabs/docs, upgrading-talos, "Supported upgrade paths"). Talos does
+ * not compare a machine's new release with those of the other machines (talos, cmd/installer/pkg/install/preflight.go).
+ * But etcd supports only members at most one minor apart.
  */
 export function wayBetween(running: string, target: string, basis: HopBasis = {}): HopPlan {
   if (semver.lt(target, running))
@@ -112,7 +119,10 @@ export function wayBetween(running: string, target: string, basis: HopBasis = {}
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index);
 
-/** The last patch release of a minor in the Factory's list. Without this list: in the tables, without inferred rows. */
+/**
+ * The last patch release of a minor in the Factory's list. Without this list: the last patch release in the tables
+ * whose row is not inferred. Undefined for a minor that the tables lack.
+ */
 function lastOf(minor: number, listed: readonly string[] | undefined): string | undefined {
   if (!minorRows.some((row) => row.minor === minor)) return undefined;
   if (listed === undefined) {
@@ -128,7 +138,10 @@ function lastOf(minor: number, listed: readonly string[] | undefined): string | 
     .at(-1)?.text;
 }
 
-/** Obstacle on the way. `remedy` is absent if the remedy is one update for each step. */
+/**
+ * Reason against an upgrade over several minors. If `remedy` is absent, the remedy is a separate update for each
+ * release.
+ */
 interface HopObstacle {
   problem: string;
   why: string;
@@ -167,8 +180,8 @@ const etcdMinor = (talosVersion: string): number =>
   etcd.rows[0]!.minor;
 
 /**
- * Obstacle for control planes: the update brings one after another to the last release, so etcd meanwhile has members
- * of the first and of the last release.
+ * Obstacle for control planes: the update upgrades one of them after another to the wanted release. Meanwhile, etcd has
+ * members from both the running and the wanted release.
  */
 function etcdObstacle(
   running: string,
@@ -215,8 +228,8 @@ function kubernetesObstacle(
 }
 
 /**
- * Obstacle: an extension that a release on the way lacks. The tables decide only about names that they list; the
- * Factory decides about others.
+ * Obstacle: an intermediate release lacks an extension. The function ignores extensions that the tables do not list:
+ * only the Image Factory knows them.
  */
 function extensionObstacle(hop: string, { extensions = [] }: HopBasis): HopObstacle | undefined {
   const { minor } = parseTalosVersion(hop)!;
@@ -231,8 +244,8 @@ function extensionObstacle(hop: string, { extensions = [] }: HopBasis): HopObsta
 }
 
 /**
- * Obstacle: a driver on the way that may not support the cards. NVIDIA adds cards with one branch and drops them with a
- * later one, so a branch between the loaded and the wanted branch supports them.
+ * Obstacle: the driver of an intermediate release may not support the cards. NVIDIA adds cards with one branch and
+ * drops them with a later one, so a branch between the loaded and the wanted branch supports them.
  */
 function driverObstacle(
   hop: string,
@@ -263,7 +276,10 @@ function driverObstacle(
   };
 }
 
-/** Version of NVIDIA's driver in an image, by the extension with the modules; undefined if the image has none. */
+/**
+ * Version of NVIDIA's driver in an image with these extensions; undefined if the image has no NVIDIA kernel modules, or
+ * if the release is unknown.
+ */
 export function driverOf(talosVersion: string, extensions: readonly string[]): string | undefined {
   const branch = extensions
     .map(nvidiaExtension)

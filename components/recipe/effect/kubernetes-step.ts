@@ -3,12 +3,12 @@ import { resources } from "../facts/data/kubernetes-removed.json";
 import type { FindingText } from "../rules";
 
 /**
- * Minor releases that a kubelet may be older than the API server (kubernetes.io/releases/version-skew-policy,
- * kubelet). It may never be newer.
+ * Minor releases that a kubelet may be older than the API server (kubernetes.io/releases/version-skew-policy, kubelet).
+ * A kubelet may never be newer than the API server.
  */
 const KUBELET_LAG = 3;
 
-/** Nodes that a message names. */
+/** Greatest number of nodes, objects or APIs that a message names. */
 const NAMED = 5;
 
 /** Change of a cluster's Kubernetes from the running releases to the stack's release. */
@@ -23,13 +23,13 @@ export interface KubernetesStep {
   kubelets: readonly { node: string; release: string }[];
 }
 
-/** An API that the API server has got requests for, and that a later release does not serve. */
+/** An API for which kube-apiserver has received requests, and which a later release does not serve. */
 export interface RequestedApi {
   /** E.g. `flowschemas`. */
   resource: string;
   /** E.g. `flowcontrol.apiserver.k8s.io/v1beta3`. */
   groupVersion: string;
-  /** Minor release that no longer serves it. */
+  /** First minor release that does not serve the API. */
   removed: number;
 }
 
@@ -128,7 +128,10 @@ const isReached = (minor: number, { target, apiServers }: KubernetesStep): boole
 export const isToLaterMinor = (step: KubernetesStep): boolean =>
   step.ofControlPlanes && isReached(minorOf(step.target) ?? 0, step);
 
-/** Paths of resources that the step removes with all their objects. */
+/**
+ * API paths of the resources that the step removes. Existing objects of these resources stay in etcd, where nothing can
+ * read or delete them.
+ */
 export const removedBy = (step: KubernetesStep): string[] =>
   isToLaterMinor(step)
     ? resources.filter(({ removed }) => isReached(removed, step)).map(({ path }) => path)
@@ -148,7 +151,7 @@ export function removedFinding(
   };
 }
 
-/** A line about the APIs in use that the step removes; undefined if it removes none. */
+/** A line about the APIs in use that the step removes; undefined if the step removes none of them. */
 export function requestedLine(
   requested: readonly RequestedApi[],
   step: KubernetesStep,

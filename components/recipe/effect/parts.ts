@@ -7,7 +7,7 @@ import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
 import { containerdFile } from "./update-effect";
 
-/** Greatest number of keys in the name of a part of the main document, e.g. 3 in `machine.kernel.modules`. */
+/** Greatest number of keys in the name of a part of the main document: `machine.kernel.modules` has three. */
 const depth = 3;
 
 /**

@@ -48,7 +48,7 @@ export class UpdateProgress {
     if (state && upgrade) state.upgraded = true;
   }
 
-  /** Records a failure: of a machine, or of no machine in particular. */
+  /** Records a failure of a machine, or of the update as a whole. */
   fails(machine?: string, cordoned = false): void {
     this.failed = true;
     const state = this.machines.get(machine ?? "");
@@ -92,7 +92,7 @@ export class UpdateProgress {
 /** Kinds of progress, in the order of the report. */
 const words: Progress[] = ["failed", "under way", "configured", "not started", "done", "skipped"];
 
-/** Greatest number of names in a line: those of a fleet would fill the screen. */
+/** Greatest number of machine names in a line, because the names of a fleet would fill the screen. */
 const mostNames = 20;
 
 /**

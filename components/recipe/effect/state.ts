@@ -9,8 +9,8 @@ import { needsBoot, waitsForBoot, updateEffectOf } from "./update-effect";
 
 /**
  * The wanted state of a machine, grouped by the effect of a change on the machine. The component `GpuMachine` has these
- * groups as inputs, so a preview shows a change under the name of its effect. All values follow from the stack, so an
- * update without changes shows no difference.
+ * groups as inputs, so a preview shows a change under the name of its effect. All values follow from the stack, so a
+ * preview shows no difference if the stack has not changed.
  */
 export interface MachineState {
   address: string;
@@ -22,11 +22,11 @@ export interface MachineState {
   driver?: string;
   /** Fields whose change reboots the machine. */
   rebootsIfChanged: Changeable;
-  /** Fields whose change reboots the machine only if it changes the machine's configuration. */
+  /** Fields whose change reboots the machine only if the machine's configuration also becomes different. */
   mayRebootIfChanged?: Changeable;
   /** Fields whose change does not reboot the machine. */
   changesWithoutReboot: Changeable;
-  /** How the machine is drained: `for at most 5m`, `no` if the stack sets it, or `by Omni`. */
+  /** How the machine is drained: `for at most 5m`, `no` if the stack turns draining off, or `by Omni`. */
   drainedBeforeReboot: string;
   /**
    * Longest time from the drain until the node accepts pods again, e.g. `40m`. It is the sum of the limits of all waits
@@ -41,7 +41,7 @@ export interface MachineState {
 export interface Changeable {
   talosVersion?: string;
   schematicId?: string;
-  /** Installer image of the user's own, if the stack names one. */
+  /** Installer image that the stack names; absent if the Image Factory makes the image. */
   installerImage?: string;
   extensions?: string[];
   kernelArgs?: string[];
@@ -59,7 +59,9 @@ export interface Changeable {
   taints?: Record<string, string>;
 }
 
-/** The wanted state of a machine. Pure, so a preview, the command `plan` and the lab get the same state. */
+/**
+ * The wanted state of a machine. The function is pure, so a preview, the command `plan` and the lab get the same state.
+ */
 export function machineState(machine: PlannedMachine): MachineState {
   const omni = machine.configuration === "omni";
   const gpu = machine.kernelModules.length > 0;
@@ -118,7 +120,10 @@ export function machineState(machine: PlannedMachine): MachineState {
   };
 }
 
-/** Inputs of the generated part of an owned configuration, grouped by whether their change waits for a boot. */
+/**
+ * Inputs of the configuration that Talos generates for an owned machine, grouped by whether their change takes effect
+ * only at a boot.
+ */
 function generatedOf(
   { clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine,
   needsBootNow: (part: string) => boolean,

@@ -57,8 +57,8 @@ export function needsBoot(part: string, talosVersion: string): boolean {
  * program then reboots the machine.
  *
  * Talos accepts a changed parameter of a loaded module without an effect (talos, kernel_module_spec.go), so a machine
- * with NVIDIA's modules reboots for its modules. With a release that may refuse other changes, it reboots for any
- * change.
+ * with NVIDIA's modules reboots if its modules change. On a Talos release that refuses some changes while it runs, such
+ * a machine reboots for any change.
  *
  * @param gpu whether the machine has NVIDIA's modules.
  */
@@ -74,7 +74,10 @@ const minorOf = (talosVersion: string): number =>
 
 const takesEverything = (minor: number): boolean => minor >= live.everythingFrom;
 
-/** The name of a separate document's part begins with its kind, in upper case. */
+/**
+ * Whether a part is a separate document. The name of such a part begins with the document's kind, so with an upper-case
+ * letter.
+ */
 const isDocument = (part: string): boolean => /^[A-Z]/.test(part);
 
 const isWithin = (part: string, whole: string): boolean =>

@@ -12,18 +12,19 @@ interface PhaseOfUpgrade {
   changes?: true;
   /** Whether no pod can run on the machine during the phase. */
   away?: true;
-  /** Whether a machine that goes over several minors repeats the phase for each. */
+  /** Whether an upgrade over several minors repeats the phase for each minor. */
   eachHop?: true;
-  /** Whether a machine whose boot is paused goes through the phase once more, before all other phases. */
+  /** Whether the program also runs the phase before all other phases, to end a boot that Talos has paused. */
   leavesPause?: true;
 }
 
-/** Milliseconds for requests that a machine usually answers at once, with repetitions (`patiently`). */
+/** Milliseconds for requests that a machine usually answers at once, including retries (`patiently`). */
 const QUESTIONS = 300_000;
 
 /**
- * Least time in milliseconds for Kubernetes' parts to run in their new release. `talosctl upgrade-k8s` waits 5 minutes
- * for each part (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus); here the parts restart together.
+ * Least time limit in milliseconds until Kubernetes' components run in their new release. `talosctl upgrade-k8s` waits
+ * 5 minutes for each component (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus); here the components
+ * restart together.
  */
 const KUBERNETES = 600_000;
 
@@ -61,15 +62,18 @@ const phases = {
 /** Name of a phase of an upgrade. */
 export type UpgradePhase = keyof typeof phases;
 
-/** Phases of an upgrade, in order, by the first word of their progress line. A run may be killed in each of them. */
+/**
+ * Phases of an upgrade, in order. Each name is the first word of the phase's progress lines. A run may be killed in any
+ * phase.
+ */
 export const upgradePhases = Object.keys(phases) as UpgradePhase[];
 
 const phase = (name: UpgradePhase): PhaseOfUpgrade => phases[name];
 
-/** Phases that end a paused boot. */
+/** Phases that the program runs to end a boot that Talos has paused. */
 export const pausePhases = upgradePhases.filter((name) => phase(name).leavesPause);
 
-/** Phases of each hop of a machine that goes over several minors. */
+/** Phases that the program repeats for each minor of an upgrade over several minors. */
 export const hopPhases = upgradePhases.filter((name) => phase(name).eachHop);
 
 /** Whether a phase changes the machine. */
@@ -85,7 +89,7 @@ const sum = (names: UpgradePhase[], limits: UpgradeLimits): number =>
 /**
  * Longest duration of a run in milliseconds.
  *
- * @param hops releases that the machine may run on its way.
+ * @param hops greatest number of intermediate releases.
  */
 export const longestRun = (limits: UpgradeLimits, hops = 0): number =>
   sum([...upgradePhases, ...pausePhases], limits) + hops * sum(hopPhases, limits);
