@@ -22,7 +22,7 @@ export interface Piece {
   /** Line of the file in which the text begins, from 1. */
   line: number;
   text: string;
-  /** A part of a configuration with the same meaning, if `text` has another form. */
+  /** The same content in the form of a machine configuration, if `text` has another form, such as a JSON patch. */
   part?: string;
 }
 
@@ -40,9 +40,10 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
 }
 
 /**
- * The line of a piece to which a finding refers: the line of the path with which the finding's problem begins. Without
- * such a path, it is the line with the longest word of the problem that the piece contains. If the piece contains no
- * word of the problem, the line with a word of `fallbackWords`; else the first line.
+ * The line of a piece to which a finding refers: the line of the path with which the finding's problem begins. If the
+ * problem begins with no path, the function takes the longest word of the problem that the piece contains, and returns
+ * this word's line. If the piece contains no word of the problem, it does the same with `fallbackWords`. Otherwise it
+ * returns the first line.
  */
 export const lineIn = ({ text, line }: Piece, problem: string, fallbackWords = ""): number =>
   line -
@@ -52,12 +53,12 @@ export const lineIn = ({ text, line }: Piece, problem: string, fallbackWords = "
     lineOfWord(text, fallbackWords) ??
     1);
 
-/** A text's documents, and the beginnings of its lines. They are kept, since all findings of a file need them. */
+/** A text's documents, and the beginnings of its lines. The result is cached, since all findings of a file need it. */
 const parsed = rememberingTexts((text): Documents =>
   boundedDocuments(text, {}, boundsOfFile(text)),
 );
 
-/** The lines of a text. They are kept, since each finding of a file needs them. */
+/** The lines of a text. The result is cached, since each finding of a file needs it. */
 export const linesOf = rememberingTexts((text): readonly string[] => text.split("\n"));
 
 function lineOfPath(text: string, path: string): number | undefined {
@@ -139,7 +140,7 @@ function lineOfWord(text: string, problem: string): number | undefined {
   return undefined;
 }
 
-/** Lines of the words for which a text was already searched, since the findings of a file share most words. */
+/** The line of a word in a text. The result is cached, since the findings of a file share most words. */
 const placesOfWords = rememberingTexts((text) =>
   remembering(
     (word: string) => (text.includes(word) ? lineWith(text, word) : "nowhere"),
@@ -162,8 +163,8 @@ function lineWith(text: string, word: string): number | undefined {
 }
 
 /**
- * Numbers of a file's lines, by their text without indentation. They are kept, since each patch of the file is searched
- * in them.
+ * Indexes of a file's lines, by the lines' text without indentation. The result is cached, since each patch in the file
+ * is searched in it.
  */
 const placesOfLines = rememberingTexts((text): ReadonlyMap<string, number[]> => {
   const indexesByLine = new Map<string, number[]>();
@@ -175,12 +176,13 @@ const placesOfLines = rememberingTexts((text): ReadonlyMap<string, number[]> => 
   return indexesByLine;
 });
 
-/** The largest number of places that are compared for one line: a file may repeat the same line many times. */
+/** The largest number of places that are kept for one line, because a file may repeat the same line many times. */
 const mostPlaces = 50;
 
 /**
- * The line of a file at which a text begins that the file contains as a block. It is the place where most of the text's
- * lines follow each other. Lines that the file repeats often are ignored, unless the text has no others.
+ * The line of a file at which a text begins. The file contains the text as a block, perhaps indented. The function
+ * returns the beginning for which most lines of text and file agree. It ignores lines that the file repeats often if
+ * the text also has rarer lines.
  */
 export function lineOfText(whole: string, text: string): number {
   const indexesByLine = placesOfLines(whole);

@@ -7,8 +7,9 @@ export const envOption: Option = {
 };
 
 /**
- * The environment variables that the user names. No others fill in a talconfig.yaml or a template: a stranger may have
- * written these files, and their results get into annotations, logs and stack files that other people read.
+ * The environment variables that the user names. No other environment variable fills in a talconfig.yaml or a template.
+ * A stranger may have written such a file, and the values appear in annotations, logs and stack files that other people
+ * read.
  */
 export function variablesNamed({ values, environment }: ParsedArgs): NodeJS.ProcessEnv {
   const names = values["env"] ?? [];

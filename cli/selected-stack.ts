@@ -7,7 +7,7 @@ import { projectAbove } from "./stack-folder";
 export interface SelectedStack {
   /** Its name, without organization and project. */
   name: string;
-  /** Source of the selection, as a clause for messages. */
+  /** Why Pulumi uses this stack, as a clause for messages. */
   reason: string;
 }
 
@@ -68,8 +68,8 @@ function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): stri
 }
 
 /**
- * The working folder as Pulumi sees it, whose path names Pulumi's file: Go's os.Getwd returns the shell's PWD, in which
- * links are not resolved.
+ * The working folder as Pulumi sees it, because a hash of the project's path names Pulumi's settings file. Go's
+ * os.Getwd returns the shell's PWD, in which symbolic links are not resolved.
  */
 function workingFolder({ PWD }: NodeJS.ProcessEnv): string {
   const currentFolder = process.cwd();

@@ -18,9 +18,9 @@ export interface Project {
 }
 
 /**
- * The project of the nearest project file, in the folder or above. Its stack files are next to that file, or in the
- * folder that it names as `stackConfigDir`, formerly `config` (pulumi/pulumi v3.259.0, sdk/go/common/workspace,
- * ProjectStackPath).
+ * The project of the nearest project file, in the folder or above. The stack files are next to the project file, or in
+ * the folder that the project file names as `stackConfigDir`, formerly `config` (pulumi/pulumi v3.259.0,
+ * sdk/go/common/workspace, ProjectStackPath).
  *
  * @param folder the user's current folder.
  * @returns undefined outside of a project, or if the project's file cannot be read, which Pulumi reports.

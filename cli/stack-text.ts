@@ -5,7 +5,7 @@ import type { Finding } from "../components/recipe/index";
 import { printable } from "../components/recipe/rules/printable";
 import { stacksDir } from "../stacks/stack-file";
 
-/** Placeholder for the model of a card. It is no card's name, so the checks ask for the model. */
+/** Placeholder for the model of a card. No card has this name, so the checks ask for the model. */
 export const unnamed = "TODO";
 
 /** The line for a task of the user. */
@@ -56,8 +56,8 @@ export function stackText(spec: object, { head, tasksAndNotes, fields = {} }: Co
 }
 
 /**
- * The key of a field in a stack file's document; undefined if the file lacks the field. A machine's name may have dots,
- * so `machines.a.b` is the machine `a.b`.
+ * The key of a field in a stack file's document; undefined if the file lacks the field. A machine's name may contain
+ * dots, so `machines.a.b` is the field of the machine `a.b`.
  */
 function keyAt(document: Document, field: string): Node | undefined {
   const [first = "", ...rest] = field.split(".");
@@ -74,8 +74,8 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ");
 const schemaFile = "stack.schema.json";
 
 /**
- * Possible places of the schema of stack files: in a clone next to its stacks, in an installed package next to the
- * built command.
+ * Possible places of the schema of stack files: next to the stacks of a clone of this repository, or next to the built
+ * command of an installed package.
  */
 const places = [path.join(stacksDir, schemaFile), path.join(__dirname, schemaFile)];
 
@@ -84,8 +84,8 @@ const places = [path.join(stacksDir, schemaFile), path.join(__dirname, schemaFil
  *
  * @param file the stack file; the path of the schema is relative to its folder. For standard output, it is relative to
  * the working directory.
- * @returns the line with its line break; empty if the schema is not found, or its path contains a blank, which would
- * end it.
+ * @returns the line with its line break; empty if the schema is not found, or if the schema's path contains a blank, at
+ * which the editor would end the path.
  */
 export function editorLine(file: string | undefined): string {
   const folder = file === undefined ? process.cwd() : path.dirname(path.resolve(file));

@@ -9,8 +9,7 @@ import { type ParsedArgs, type Output, valueOf } from "./verb";
 /**
  * The plan of a stack.
  *
- * @param nameOrFile of the stack; a name is searched in Pulumi's folder, then in the current folder, then among the
- * stacks of this repository.
+ * @param nameOrFile name or file of the stack. The file of a name is searched as `stackFileOf` does.
  * @throws Error when there is no such stack, or when its shape is wrong.
  */
 export function planOfStack(nameOrFile: string): Plan {
@@ -26,7 +25,7 @@ export const stackHelp =
 /**
  * The stack of a verb that needs one.
  *
- * @param purpose what is unknown without it, e.g. `what to plan`.
+ * @param purpose what is unknown without a stack, e.g. `what to plan`.
  * @returns its name or file.
  * @throws Error if none is named.
  */
@@ -39,8 +38,8 @@ export function neededStack(args: ParsedArgs, purpose: string): string {
 }
 
 /**
- * The plan with which a verb compares the cluster, if any. Faults of a stack that the user did not name are only
- * remarks.
+ * The plan with which a verb compares the cluster, if any. Mistakes in a stack that Pulumi has selected, and the user
+ * did not name, are only remarks.
  */
 export function planToCompare(args: ParsedArgs, output: Output): Plan | undefined {
   const statedStack = valueOf(args, "stack");
@@ -62,7 +61,10 @@ export function planToCompare(args: ParsedArgs, output: Output): Plan | undefine
   }
 }
 
-/** Path of a stack's file. Throws an Error that names the searched places and the existing stacks. */
+/**
+ * Path of a stack's file: one of `placesOf`, else the given path, else a file among the stacks of this repository.
+ * Throws an Error that names the searched places and the existing stacks.
+ */
 export function stackFileOf(nameOrFile: string): string {
   const ofClone = path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
   const file =
@@ -84,8 +86,8 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Paths at which the file of a stack is searched: first in Pulumi's folder, so that Pulumi and this command mean the
- * same stack. Then in the current folder, then in `stacks`.
+ * Paths at which the file of a stack is searched. The folder from which Pulumi reads stack files comes first, so that
+ * Pulumi and this command use the same stack. Then come the current folder and `stacks`.
  *
  * @param stack its name, which may begin with `organization/project/`.
  */
@@ -96,21 +98,21 @@ export function placesOf(stack: string): string[] {
 }
 
 /**
- * Folder for the file of a new stack: the one that Pulumi reads. Outside of a project it is `stacks`, if that exists,
- * or the current folder.
+ * Path for the file of a new stack, in the folder from which Pulumi reads stack files. Outside of a Pulumi project,
+ * this is the folder `stacks` if it exists, else the current folder.
  */
 export function placeOf(stack: string): string {
   const folder = stackFolderOf(".") ?? (fs.existsSync("stacks") ? "stacks" : ".");
   return path.join(folder, `Pulumi.${withoutOwner(stack)}.yaml`);
 }
 
-/** The first existing file of a stack in Pulumi's folder, the current folder or `stacks`. */
+/** The first existing file of a stack among `placesOf`. */
 const localFile = (name: string): string | undefined =>
   placesOf(name).find((file) => fs.existsSync(file));
 
 /**
  * The option by which a command names the stack of a file. The option has the stack's name if the name leads to the
- * file, else the file's path. Empty if Pulumi has this stack selected.
+ * file, else the file's path. Empty if the name leads to the file and Pulumi has this stack selected.
  */
 export function stackOption(file: string, environment: NodeJS.ProcessEnv): string {
   const name = stackNameOf(file);

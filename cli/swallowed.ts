@@ -1,12 +1,10 @@
-/**
- * Options of npm itself: their values may be meant for npm, or come from the user's configuration of npm.
- */
+/** Options that npm has too: their values may be meant for npm, or come from the user's configuration of npm. */
 const ofNpm = new Set(["force", "json", "help", "color", "no-color"]);
 
 /**
  * Message for an option that npm took for its own; undefined if npm took none. From `npm run plan --stack mine` the
- * program gets only `mine`. npm sets a variable for each option before the two dashes, and one with the script's name
- * (npm, docs "scripts", Environment).
+ * program gets only `mine`. npm sets an environment variable for each option before `--`, and another one with the
+ * script's name (npm, docs "scripts", Environment).
  *
  * @param options names of the program's options.
  */

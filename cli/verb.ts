@@ -1,8 +1,8 @@
 /** One option of a verb. */
 export interface Option {
-  /** Name of its value in the help. Without it the option is a switch. */
+  /** Name of the option's value in the help; undefined if the option is a switch. */
   value?: string;
-  /** Its effect, in one line of `--help`. */
+  /** What the option does, in one line of `--help`. */
   help: string;
 }
 
@@ -18,28 +18,31 @@ export interface ParsedArgs {
 /** Output of a verb, which tests replace. */
 export interface Output {
   /**
-   * Writes a result to standard output. `isPrintable`: texts from outside are already escaped, and remaining control
-   * characters are intended.
+   * Writes a result to standard output. With `isPrintable`, texts from files and clusters are already escaped, and the
+   * remaining control characters are intended.
    */
   result(text: string, isPrintable?: true): void;
   /** Writes a remark to standard error. */
   remark(text: string): void;
   /** Whether results may have colours. */
   colour: boolean;
-  /** Characters of a line if results go to a terminal; undefined if a program reads them. */
+  /** Width of the terminal in characters; undefined if results do not go to a terminal. */
   columns?: number | undefined;
 }
 
 /** A verb of the command. */
 export interface Verb {
-  /** Its effect, in one line of the help. */
+  /** What the verb does, in one line of the help. */
   summary: string;
   /** Its required argument; undefined if it has none. `several`: the argument may be repeated. */
   argument?: { name: string; several?: true };
   options: Record<string, Option>;
   /** Further text of its `--help`. */
   more?: string;
-  /** Runs the verb, and returns the exit status: 0 success, 1 findings, 2 failed or could not read everything. */
+  /**
+   * Runs the verb, and returns the exit status: 0 for success, 1 for findings, 2 if the verb failed or could not read
+   * everything.
+   */
   run(args: ParsedArgs, output: Output): Promise<number>;
 }
 

@@ -23,10 +23,10 @@ export const writeOptions = {
 };
 
 /**
- * The file to which a verb writes a stack: `--out`, else the file of `--stack`, else that of Pulumi's selected stack if
- * it has no machines yet.
+ * The file to which a verb writes a stack: `--out`, else the file of `--stack`, else the file of the stack that Pulumi
+ * has selected, if this file has no machines yet.
  *
- * @returns `-` is standard output; undefined by default.
+ * @returns a path, or `-` for standard output; undefined if there is no such file.
  */
 export function placeToWrite(args: ParsedArgs): string | undefined {
   const [out, stack] = [valueOf(args, "out"), valueOf(args, "stack")];
@@ -48,10 +48,10 @@ export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string 
 }
 
 /**
- * Writes a stack file. An existing file keeps Pulumi's own entries: the salt of its secrets, credentials, keys of
- * other projects.
+ * Writes a stack file. An existing file keeps all entries that do not describe the cluster: the salt of Pulumi's
+ * secrets, credentials, keys of other projects.
  *
- * @param force whether to overwrite its cluster. Default: the verb has no such option.
+ * @param force whether to overwrite the cluster in the file. Undefined if the verb has no option `--force`.
  * @throws Error for the user if the file already describes a cluster, or cannot be written.
  */
 export function writeStack(file: string, text: string, force?: boolean): void {
@@ -75,9 +75,9 @@ export function writeStack(file: string, text: string, force?: boolean): void {
 }
 
 interface Contents {
-  /** Whether no cluster would be overwritten: the file does not exist, or it names no machine. */
+  /** Whether writing overwrites no cluster: the file does not exist, or is a stack file without machines. */
   isBeginning: boolean;
-  /** Parts that do not describe the cluster: other members of the file, and of its `config`. */
+  /** Entries of the file, and of its `config`, that do not describe the cluster. */
   keptParts: { members: Pair[]; config: Pair[] };
 }
 

@@ -3,7 +3,7 @@ import * as path from "node:path";
 
 /** Selection of the files of a folder. */
 export interface FileScope {
-  /** Depth of subfolders that are read, and names of folders that are not. Default: all subfolders. */
+  /** How many levels of subfolders are read (default: all), and the names of folders that are skipped. */
   depth?: number;
   skippedFolders: RegExp;
   /** Names of the files. Default `*.yaml` and `*.yml`. */

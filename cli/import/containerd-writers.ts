@@ -10,9 +10,9 @@ const takesFirst = (talosVersion: string | undefined): boolean =>
   talosVersion !== undefined && mergesInMemory(talosVersion);
 
 /**
- * NVIDIA's part of containerd's options that the stack imports; undefined if there is none. If several patches write
- * the file with the options, Talos ≥ 1.14 uses only the first, so a later part of NVIDIA's is not imported. A machine
- * of an older release does not boot with several; for such a release the first part of NVIDIA's is imported.
+ * NVIDIA's options of containerd that the stack imports; undefined if there are none. If several patches write the file
+ * with the options, Talos ≥ 1.14 uses only the first one, so NVIDIA's options in a later patch are not imported. With
+ * an older release the machine does not boot with several such patches, and the first options of NVIDIA's are imported.
  */
 export function partInForce(
   parts: NvidiaPart[],

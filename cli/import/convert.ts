@@ -43,7 +43,8 @@ interface ReadNode {
 }
 
 /**
- * The stack of the nodes with a GPU: nodes that load NVIDIA's modules, have its extensions, or have a card in `gpus`.
+ * The stack of the nodes with a GPU: nodes that load NVIDIA's modules, have NVIDIA's extensions, or have a card in
+ * `gpus`.
  *
  * @param gpus cards by node name
  * @param schematics the schematics whose content is known
@@ -135,7 +136,7 @@ export function convert(
   };
 }
 
-/** IDs of schematics with unknown content, of nodes that may be in the stack. */
+/** IDs of the nodes' schematics whose content is unknown. */
 export function unknownSchematics(config: Talconfig, schematics: Schematics): string[] {
   return [
     ...new Set(
@@ -237,7 +238,10 @@ function machineOf(
   };
 }
 
-/** An installer with its tag: talhelper puts the release there (talhelper, pkg/talos/nodeconfig.go, installerURL). */
+/**
+ * An installer image with the Talos release as its tag, as talhelper writes it (talhelper, pkg/talos/nodeconfig.go,
+ * installerURL).
+ */
 const withRelease = (image: string, version: string | undefined): string =>
   /[:@][^/]*$/.test(image) || version === undefined ? image : `${image}:${version}`;
 
@@ -245,8 +249,8 @@ const isSecure = (node: TalconfigNode, image: ImageContent): boolean =>
   node.machineSpec?.secureboot === true || image.secureBoot === true;
 
 /**
- * Parameters of the modules that a stack loads, and NVIDIA's modules that it does not load. If several lists name a
- * module, Talos uses the last one. Parameters from kernel arguments are used for modules without a list.
+ * Parameters of the NVIDIA modules that every stack loads, and the other modules with their parameters. If several
+ * lists name a module, Talos uses the last one. A module in no list gets its parameters from the kernel arguments.
  */
 function parametersOf(
   parts: NvidiaPart[],
@@ -283,11 +287,11 @@ const isVariable = (text: string): boolean => text.includes("${");
 const knownOf = (texts: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
 
-/** Branch and flavour of the driver in an image. A flavour that follows from the card is left out. */
+/** Branch and flavour of the driver in an image. */
 const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
   branch ? { branch, ...defined({ flavour }) } : undefined;
 
-/** The driver of a machine with an unknown image: a placeholder, so that the plan asks for it. */
+/** An empty driver for a machine whose image is unknown, so that the plan asks for the driver. */
 const emptyDriver = ({ image }: ReadNode): DriverSpec | undefined =>
   image.unknown === undefined ? undefined : {};
 
@@ -384,7 +388,7 @@ const unfilledTexts = (field: string, texts: Record<string, string>[]): FieldFin
     return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
   });
 
-/** The release that all nodes run. The user is asked for an unknown one. */
+/** The Talos release of all nodes. If it is unknown, a note asks the user for it. */
 function versionOf(statedVersion: string | undefined): { value?: string; notes: FieldFinding[] } {
   const why = "image, driver and all checks depend on it";
   const remedy = "name the release that the machines should run, e.g. --talos v1.13.6";
@@ -398,10 +402,7 @@ function versionOf(statedVersion: string | undefined): { value?: string; notes: 
   return { value: statedVersion.startsWith("v") ? statedVersion : `v${statedVersion}`, notes: [] };
 }
 
-/**
- * The Image Factory of a talconfig; nothing if it is the public one (talhelper, pkg/config/config.go,
- * ImageFactory).
- */
+/** The Image Factory of a talconfig; empty if it is the public one (talhelper, pkg/config/config.go, ImageFactory). */
 export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<
   ClusterSpec,
   "factoryUrl"

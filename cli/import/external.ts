@@ -12,13 +12,13 @@ import { yamlFiles } from "../yaml-files";
 import { namesMachines } from "./source";
 import type { FindingText, FieldFinding } from "../../components/recipe/rules/finding";
 
-/** Objects that describe a release, except the one that installs it. */
+/** Matches objects that a release uses and that do not install the release themselves. */
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
 
 /**
- * The release of an NVIDIA chart that Flux or Argo CD installs from the repository of a file, with its files. If the
- * repository has several such releases, a note asks which of them the cluster uses, and only the kind of GPU provider
- * is set.
+ * The stack's field `external` for an NVIDIA chart that Flux or Argo CD installs from the repository of the imported
+ * file. If the repository has several such releases, the field has only the kind of GPU provider, and a note asks which
+ * release the cluster uses.
  *
  * @param file the imported file.
  * @param folder of the stack file, to which paths are relative.
@@ -78,7 +78,7 @@ export function outsideOf(
   };
 }
 
-/** Objects by which a release is installed. */
+/** Matches objects by which Flux or Argo CD installs a release. */
 const installing =
   /^kind: *["']?(?:HelmRelease|OCIRepository|HelmRepository|HelmChart|Application|ApplicationSet|List)\b/m;
 
@@ -96,7 +96,7 @@ function unreadNotes(name: string, text: string, folder: string): FieldFinding[]
   );
 }
 
-/** Note that the stack will install a GPU provider, since no file was found that does. */
+/** Note that the stack will install a GPU provider, since no file was found that installs one. */
 export function installNote({
   gpuOperator,
   devicePlugin,
@@ -129,8 +129,9 @@ function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[
 const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
- * Content of files, for a stack in another repository, which cannot name them. If a part of the values is in files that
- * were not given, all values are left out: else the checks would complain about values that the missing files set.
+ * The content of files, for a stack in another repository, whose stack file cannot refer to these files. If some values
+ * are in files that were not given, all values are left out: otherwise the checks would report values that the missing
+ * files set.
  */
 function copyOf(files: OutsideFile[]): ExternalSpec {
   const { kind, version, namespace, values, missing = [] } = readExternal(files);
@@ -146,10 +147,10 @@ function rootOf(folder: string): string {
   }
 }
 
-/** Folders that contain nothing of a cluster. */
+/** Folders whose files describe no running cluster. */
 const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?)$)/;
 
-/** Names of NVIDIA's charts, with the former name of the DRA driver's. */
+/** Matches the names of NVIDIA's charts, including the former name of the DRA driver's chart. */
 const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
 
 /**

@@ -36,16 +36,16 @@ export interface ImageContent {
   secureBoot?: boolean;
   overlay?: OverlaySpec;
   customization?: CustomizationSpec;
-  /** ID of its schematic, if its content is unknown. */
+  /** ID of the image's schematic, if the schematic's content is unknown. */
   unknown?: string;
-  /** Its installer, if it comes from no Image Factory. */
+  /** The installer image, if no Image Factory built it. */
   installer?: string;
   notes: FieldFinding[];
 }
 
 /**
- * Schematics that contain only NVIDIA's extensions, by their ID. An ID is a hash, so these are hashed here to recognize
- * it.
+ * Schematics that contain only NVIDIA's extensions, by their ID. An ID is a hash of the content, so these schematics
+ * are hashed here to recognize an ID.
  */
 const nvidiaAloneById = new Map(
   Object.values(DriverBranch).flatMap((branch) =>
@@ -68,7 +68,7 @@ const official = /^ghcr\.io\/siderolabs\/installer(?:$|[:@])/;
 const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
 /**
- * Content of a node's image, by its schematic or by the ID in its image's URL.
+ * Content of a node's image, from the node's schematic or from the schematic's ID in the image's URL.
  *
  * @param schematics whose content is known
  */
@@ -128,7 +128,8 @@ function contentOf(
 }
 
 /**
- * Whether an extension follows from the card, as modules and toolkit do. Those of fabric manager and GDRCopy do not.
+ * Whether the stack derives an extension from card and driver. It derives those of the kernel modules and the toolkit.
+ * The stack file must list those of the fabric manager and GDRCopy.
  */
 const followsFromCard = (name: string): boolean =>
   ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
@@ -191,7 +192,8 @@ function unsupportedParts(
 }
 
 /**
- * Effect of a missing part. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go.
+ * What happens if the next image lacks a part of the schematic. Source: siderolabs/talos, pkg/imager/profile;
+ * image-factory, pkg/schematic/schematic.go.
  */
 const effectOfLack: Record<string, string> = {
   overlay:

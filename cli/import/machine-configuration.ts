@@ -24,7 +24,7 @@ export interface ReadMachine {
  * Machines of a file. The file is a machine configuration with several documents, as talm and topf render it, or the
  * output of `talosctl get machineconfig -o yaml` for one or more machines.
  *
- * @returns nothing if the file is of another kind.
+ * @returns an empty list if the file is of another kind.
  */
 export function machinesOf(text: string, file: string): ReadMachine[] {
   const values = mappingsIn(text);

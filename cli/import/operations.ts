@@ -2,19 +2,17 @@ import { Document, stringify } from "yaml";
 import { asText, isMapping, valueAt } from "../../components/recipe/mapping";
 import { ownDocuments, talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 
-/** Effect of a list of operations on a configuration. */
+/** Effect of a JSON patch (RFC 6902) on a machine configuration. */
 export interface Operations {
-  /** The additions of the list, as a part of a configuration with the same effect. */
+  /** The values that the patch adds or replaces, in the form of a machine configuration. */
   text: string;
-  /** Paths of the members that the list sets or removes, whatever their previous value (RFC 6902, 4.1 to 4.3). */
+  /** Paths of the members that the patch sets or removes, whatever their previous value (RFC 6902, 4.1 to 4.3). */
   sets: string[][];
-  /** Whether the list has effects that `text` lacks, such as a removal or a changed item of a list. */
+  /** Whether the patch has effects that `text` lacks, such as a removal or a changed item of a list. */
   rest: boolean;
 }
 
-/**
- * Effect of a list of operations (RFC 6902) on a machine's configuration; undefined if the text is no such list.
- */
+/** Effect of a JSON patch (RFC 6902) on a machine configuration; undefined if the text is no JSON patch of one. */
 export function partOfOperations(text: string): Operations | undefined {
   const [operations, ...otherDocuments] = talosDocuments(text).map(valueOfDocument);
   const isOfTalos = (operation: unknown): boolean =>
@@ -61,7 +59,9 @@ function setAt(
   setAt(inner, rest, set);
 }
 
-/** For each patch, a part of a configuration with the values that later JSON patches do not override. */
+/**
+ * For each patch, its text in the form of a machine configuration, without the values that later JSON patches override.
+ */
 export function finalPatchTexts(patches: readonly string[]): string[] {
   const operations = patches.map(partOfOperations);
   const laterPaths = new Set<string>();

@@ -8,36 +8,36 @@ import type { PlaceOf } from "./places";
 import { isEncrypted } from "./substitute";
 import type { FieldFinding } from "../../components/recipe/rules/finding";
 
-/** NVIDIA's part of a patch or of a machine's configuration. Other settings are not imported. */
+/** NVIDIA's settings in a patch or in a machine's configuration. An import ignores all other settings. */
 export interface NvidiaPart {
-  /** Whether it loads NVIDIA's modules or lists their extensions. */
+  /** Whether the patch loads NVIDIA's modules or lists their extensions. */
   speaksOfNvidia: boolean;
   /** NVIDIA's modules that have parameters. */
   modules: KernelModule[];
-  /** Labels and taints of the node, which the stack sets by the Kubernetes API. */
+  /** Labels and taints of the node, which the stack sets through the Kubernetes API. */
   labels: Record<string, string>;
   taints: Record<string, string>;
-  /** Its items that write the file with containerd's options, in their order. */
+  /** Items of `machine.files` that write the file with containerd's options, in their order. */
   containerd: ContainerdItem[];
   notes: FieldFinding[];
 }
 
-/** An item that writes the file with containerd's options. */
+/** An item of `machine.files` that writes the file with containerd's options. */
 export interface ContainerdItem {
   /** Content of the file, in TOML. */
   content: string;
   /** Whether it mentions NVIDIA. */
   isOfNvidia: boolean;
-  /** Its file and line, if known. */
+  /** File and line of the item, if known. */
   place: string | undefined;
 }
 
 /**
- * Reads NVIDIA's part of a patch or a configuration.
+ * Reads NVIDIA's settings in a patch or a configuration.
  *
- * @param field its path, for messages
+ * @param field path of the patch, for messages
  * @param placeOf returns the file and the line. Default: no place is known.
- * @param finalText its content after later patches. Default: its own content.
+ * @param finalText the patch without the values that later patches override. Default: the whole patch.
  */
 export function nvidiaPart(
   text: string,
@@ -106,7 +106,7 @@ export const filePatch = (file: object): string => stringify({ machine: { files:
 
 const withoutComments = (text: string): string => text.replaceAll(/(^|\s)#[^\n]*/g, "");
 
-/** The documents of a text, as Talos reads them, without those that are no mappings. */
+/** The documents of a text that are mappings, as Talos reads them. */
 export const mappingsIn = (text: string): Record<string, unknown>[] =>
   talosDocuments(text).map(valueOfDocument).filter(isMapping);
 
@@ -121,8 +121,9 @@ function hasVariable(text: string): boolean {
 }
 
 /**
- * Placeholders of a text that talhelper would fill in: variables without a value here, and since v3.0.39 Go templates
- * (talhelper, pkg/substitute/envsubst.go, pkg/templating/template.go). Undefined where there is nothing.
+ * Problem and remedy for a text that talhelper must still fill in, or that SOPS has encrypted; undefined for any other
+ * text. talhelper fills in variables, and since v3.0.39 Go templates (talhelper, pkg/substitute/envsubst.go,
+ * pkg/templating/template.go).
  */
 export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy"> | undefined {
   if (hasVariable(text))

@@ -7,7 +7,7 @@ export interface PatchFile {
   text: string;
 }
 
-/** Files in which patches stand. */
+/** Files that contain patches. */
 interface Files {
   /** Files that contain only one patch, by the patch's text. */
   patchFiles: Map<string, PatchFile>;

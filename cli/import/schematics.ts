@@ -115,8 +115,8 @@ function withSuffix(customization: RawSchematic, suffix: string): RawSchematic {
 }
 
 /**
- * The Image Factory's answer about a schematic, by one request. Undefined if it does not answer, or answers with a
- * different schematic (image-factory, docs/api.md, GET /schematics/:schematic).
+ * Asks the Image Factory once for the schematic with this ID. Undefined if the Factory does not answer, or answers with
+ * a different schematic (image-factory, docs/api.md, GET /schematics/:schematic).
  */
 export async function askForSchematic(
   id: string,

@@ -50,10 +50,10 @@ const schematicFileScope = {
 
 /** The user's options in addition to the files. */
 export interface SourceOptions {
-  /** Files of variables. Default: those that talhelper reads. */
+  /** Files of variables. Default: the files that talhelper reads by default. */
   environmentFiles: string[] | undefined;
   schematicFiles: string[];
-  /** Variables that come before those of files. */
+  /** Environment variables. A variable in a file overrides one of the same name. */
   environment: NodeJS.ProcessEnv;
   /**
    * Folders outside of the project from which a talconfig.yaml or topf.yaml may name files. Default: none.
@@ -111,7 +111,8 @@ export function readSource(files: string[], options: SourceOptions): Source {
 }
 
 /**
- * Files that may hold a schematic: in a folder, and in the folders `schematics` next to it and above it in the project.
+ * Files that may contain a schematic: those of a folder, and those in folders `schematics` of its parent folders, up to
+ * the project's root.
  */
 function schematicFilesNear(folder: string): string[] {
   const root = projectRootOf(folder);
@@ -123,7 +124,7 @@ function schematicFilesNear(folder: string): string[] {
   return files;
 }
 
-/** Reads a topf.yaml with its patches. Files that it names are read only if they belong to the project. */
+/** Reads a topf.yaml with its patches. A file that the topf.yaml names is read only if it belongs to the project. */
 function topfOf(file: string, text: string, options: SourceOptions): ReturnType<typeof readTopf> {
   const roots = [...(options.roots ?? []), projectRootOf(path.dirname(file))];
   return readTopf(file, text, {
@@ -253,8 +254,8 @@ function patchesIn(config: Talconfig): { count: number; characters: number } {
 }
 
 /**
- * Text of a file that another file names. It must be within these folders: a stranger may have written the name, and
- * findings quote the text.
+ * Text of a file that another file names. The file must be in one of the folders `roots`: a stranger may have written
+ * the name, and findings quote the text.
  */
 function textOfProject(roots: readonly string[], file: string): string {
   const root = roots.find((candidate) => isBelow(candidate, file)) ?? roots.at(-1)!;
@@ -295,7 +296,7 @@ function sourceOfMachines(machines: ReadMachine[]): Pick<Source, "config" | "not
   };
 }
 
-/** Text of a file that a field names. */
+/** Text of a file that an argument of the command names. */
 export function contentOf(file: string, field: string): string {
   try {
     return boundedText(file);
@@ -310,7 +311,7 @@ export function contentOf(file: string, field: string): string {
   }
 }
 
-/** Whether a text is talhelper's talconfig.yaml: other files have lists of nodes, too. */
+/** Whether a text is talhelper's talconfig.yaml: its nodes have a host name and an address. */
 export function isTalconfig(text: string): boolean {
   if (!text.includes("ipAddress")) return false; // so that not every file of a repository must be parsed as YAML
   const nodes = mappingsIn(text).flatMap((value) => listAt(value, "nodes"));

@@ -4,7 +4,7 @@ import * as z from "zod";
 
 /**
  * Fields that are read from talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). talhelper still makes the
- * machine's configuration from all other fields: the stack only adds its part.
+ * machines' configurations from the talconfig.yaml. The stack only adds NVIDIA's settings.
  */
 
 /** A text. Go reads null as the empty text. */
@@ -75,7 +75,7 @@ export type Talconfig = z.infer<typeof talconfig>;
 /**
  * Reads a `talconfig.yaml`.
  *
- * @throws Error naming every field that does not have the form of talhelper's.
+ * @throws Error naming every field whose value has a wrong type.
  */
 export function readTalconfig(text: string): Talconfig {
   const { data, error } = talconfig.safeParse(yamlOf(text));
@@ -146,8 +146,8 @@ export function withRole(config: Talconfig, talconfigNode: TalconfigNode): Talco
 }
 
 /**
- * Name of the node that Talos makes of a host name: the part before the first dot, or all of it if the kubelet
- * registers with the full name. It is in lower case, without characters that Kubernetes forbids (talos,
+ * Name of the node that Talos derives from a host name: the part before the first dot, or the whole host name if the
+ * kubelet registers with the full name. The name is in lower case, without characters that Kubernetes forbids (talos,
  * controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go, ParseFQDN).
  *
  * @param shared patches of all nodes.

@@ -6,7 +6,7 @@ import { yamlIn } from "../../components/recipe/rules/yaml";
 import { isEncrypted } from "./substitute";
 import { ofProgram, ofTemplate, rendering } from "./only-topf";
 
-/** A file that another file names, and that could not be read. */
+/** A file that could not be read, although another file names it. */
 export interface Unread {
   /** Field that names it, e.g. `patches`. */
   field: string;
@@ -76,7 +76,7 @@ function remedyOf(file: string, reason: string, nameOf: (file: string) => string
 }
 
 /**
- * Files with patches that clustertool writes, and lists in .gitignore (truecharts, clustertool,
+ * Patch files that clustertool generates, and names in .gitignore (truecharts, clustertool,
  * embed/generic/base/DOTREPLACEgitignore).
  */
 const patchesOfClustertool = [
@@ -88,8 +88,8 @@ const patchesOfClustertool = [
 ];
 
 /**
- * Remedy for a missing file: the command that makes it, of the tool to which the files next to it belong. Undefined if
- * they show no tool.
+ * Remedy for a missing file: the command that creates it. The files next to the missing file show which tool the user
+ * has; undefined if they show none.
  */
 export function howToMakeFile(
   file: string,

@@ -154,10 +154,10 @@ function fileOf(fileOrFolder: string): string {
 }
 
 /**
- * Removes from a stack the imported parts that a check refuses, so that the rest can be planned: containerd's part of a
- * machine, and the values of an external release.
+ * Removes the imported settings that a check refuses, so that the other settings can be planned: containerd's options
+ * of a machine, and the values of an external GPU provider.
  *
- * @param containerdPlace returns the place of the faulty part of containerd
+ * @param containerdPlace returns the file and line of the refused options of containerd
  */
 function withoutFindings(
   imported: Imported,

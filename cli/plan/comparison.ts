@@ -65,7 +65,7 @@ export function compare(
           before: previousMachine && runsOf(previousMachine),
           after: nextMachine && runsOf(nextMachine),
         }),
-        /** Changed lines of its patches; secrets are hidden. */
+        /** Changed lines of the machine's patches; secrets are hidden. */
         configuration: configurationDifference(
           partsOf(previousMachine?.patches ?? []),
           partsOf(nextMachine?.patches ?? []),
@@ -77,7 +77,10 @@ export function compare(
       ...defined({ before: before && releaseText(before.plan) }),
       after: releaseText(after.plan),
     },
-    /** Images that machines pull in addition to the chart's, e.g. for a mirror. */
+    /**
+     * Images that machines pull in addition to the chart's images. The plan lists them, so that users can copy them to
+     * a mirror.
+     */
     images: imagesOf(after.plan),
     valueChanges:
       before === undefined
@@ -86,7 +89,7 @@ export function compare(
     away: awayOf(before?.plan, after.plan, effects),
     /** Names of machines by wave. A wave begins once all earlier waves are finished. */
     waves: wavesOf(after.plan),
-    /** Number of waves before the GPU provider. Later waves wait for the smoke tests of these machines. */
+    /** Number of waves before the GPU provider. Later waves wait for the smoke tests of the machines in these waves. */
     wavesAhead: aheadOf(after.plan),
     /** Findings that do not refuse the stack: warnings and notes. */
     notes: after.remarks.map((remark) => {
@@ -119,7 +122,10 @@ function awayOf(
   ]);
 }
 
-/** Says for how long new pods get no GPU during the update; false if the update changes nothing for them. */
+/**
+ * A sentence that says for how long new pods get no GPU during the update; false if the update does not affect new
+ * pods.
+ */
 function gpusAway(before: Plan, after: Plan): string | false {
   const [{ era, mode, release: old }, { release, external }] = [
     before.kubernetes,
@@ -141,7 +147,10 @@ function gpusAway(before: Plan, after: Plan): string | false {
   return changes && `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`;
 }
 
-/** Model servers over several machines. The whole server is down while one of its machines reboots. */
+/**
+ * A sentence for each model server that spans several machines. The whole server is down while one of its machines
+ * reboots.
+ */
 const groupsAway = ({ spec, machines }: Plan, rebooting: string[]): string[] =>
   gpuRequests(spec).flatMap(({ field, active, machines: count, nodeSelector = {} }) => {
     const mayRun = ({ name, gpuCount, nodeLabels }: MachineRecipe): boolean =>
@@ -189,7 +198,10 @@ function statedSpecOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof re
   return redacted({ ...spec, external: { ...external, read } });
 }
 
-/** Waves of machines: a machine's wave is later than those of all machines for which it waits. */
+/**
+ * Names of the machines in each wave. A machine's wave comes after the waves of all machines for which this machine
+ * waits.
+ */
 function wavesOf({ machines, after }: Plan): string[][] {
   const wave = new Map<string, number>();
   for (const { name } of machines)
@@ -203,7 +215,8 @@ function wavesOf({ machines, after }: Plan): string[][] {
 }
 
 /**
- * Number of waves before the GPU provider. The workers of `upgrade.first` are upgraded one by one, so each is a wave.
+ * Number of waves before the GPU provider. With `upgrade.first`, the control planes and these workers are upgraded one
+ * by one, so each is a wave.
  */
 function aheadOf(plan: Plan): number {
   const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);

@@ -16,13 +16,15 @@ export const remarksOf = ({ notes }: Comparison, severity: Severity): Comparison
 /** Largest number of machines of a wave that are named one by one. */
 export const drawn = 8;
 
-/** Sentence after lists of extensions. A schematic's ID depends on their order, but a reboot does not (`imageId`). */
+/**
+ * Sentence after lists of extensions. A changed order changes the schematic's ID, but reboots no machine (`imageId`).
+ */
 export const orderOfExtensions =
   "The order of the extensions does not matter: a changed order makes no machine reboot.";
 
 /**
- * Extensions of the machines' images, each with the names of its machines. Machines that leave the stack are not
- * included.
+ * Each list of extensions of an image, with the names of the machines that have this list. Machines that leave the
+ * stack are not included.
  */
 export function extensionsOf(
   machines: MachineComparison[],
@@ -38,7 +40,7 @@ export function extensionsOf(
   return [...groups.values()];
 }
 
-/** Names in a line; of many names the first ones, and the number of the others. */
+/** Names on one line. If there are many names, the line has the first ones and the number of the others. */
 export const namesOf = (names: string[]): string =>
   names.length <= drawn
     ? names.join(", ")

@@ -58,8 +58,8 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
 }
 
 /**
- * A value as text. Patches are replaced, since a secret may be anywhere in them; the page's part on the configuration
- * shows them redacted.
+ * A value as text. A placeholder replaces each patch, since a secret may be anywhere in it. The page's section on the
+ * configuration shows the patch without its secrets.
  */
 function shownValue(value: unknown, field: string): string {
   if (/(^|\.)patches\[\d+\]$/.test(field)) return patch;

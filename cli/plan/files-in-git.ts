@@ -22,7 +22,8 @@ export interface FilesInGit {
  *
  * @param option that names the commit, for messages, e.g. `--base`.
  * @param ref a commit, branch or tag, e.g. `origin/main`.
- * @param folder the repository's folder or a folder in it. It need not exist, if a folder above it does.
+ * @param folder the repository's folder or a folder in it. If the folder does not exist, git runs in the nearest
+ * existing folder above it.
  * @throws Error when there is no such commit, or no repository.
  */
 export function filesInGit(option: string, ref: string, folder: string): FilesInGit {
@@ -50,10 +51,7 @@ export function filesInGit(option: string, ref: string, folder: string): FilesIn
   };
 }
 
-/**
- * Modes of what git calls a blob, symbolic links aside (git, Documentation/gitformat-index.adoc: 100644, 100755,
- * 120000).
- */
+/** Modes of regular files in git; a symbolic link has 120000 (git, Documentation/gitformat-index.adoc). */
 const regular = new Set(["100644", "100755"]);
 
 interface Entry {

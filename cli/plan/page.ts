@@ -181,7 +181,7 @@ function graph(steps: Step[]): string[] {
   ];
 }
 
-/** Words on reboots for the table, without the condition. */
+/** Words on reboots for a box of the diagram, without the condition. */
 const inABox: Record<string, string> = {
   yes: "reboots",
   "only if": "may reboot",
@@ -193,7 +193,7 @@ const rebootsOfSeveral: Record<string, string> = {
   no: "do not reboot",
 };
 
-/** Texts in the boxes of a wave: each machine, or the number of machines if they are many. */
+/** Texts in the boxes of a wave: a box for each machine, or boxes with numbers of machines if the wave has many. */
 function boxesOf({ machines }: Wave): string[] {
   if (machines.length <= drawn)
     return machines.map(

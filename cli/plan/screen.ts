@@ -27,8 +27,7 @@ export interface Screen {
 const styles: Record<string, Style> = { yes: "red", "only if": "yellow", no: "green" };
 
 /**
- * The plan for a terminal: the content of the page in tables and lines that fit, without the parts that a page folds
- * away.
+ * The plan for a terminal: the content of the page in tables and lines that fit, without the page's collapsed sections.
  */
 export function screenOf(unescapedComparison: Comparison, { columns, colour }: Screen): string {
   const comparison = inLines(unescapedComparison);

@@ -71,9 +71,9 @@ function namesNoMachine(text: string): boolean {
 const emptyStack = (file: string): string =>
   `${file} has no machines yet: npx talos-gpu discover fills them in from a running cluster, and npx talos-gpu import from talhelper's files`;
 
-/** A stack file, and the source of the files that it names. */
+/** A stack file, and where to read the files that it names. */
 interface Found {
-  /** Its path in the working tree; it need not exist there. */
+  /** Path of the stack file in the working tree; the file need not exist there. */
   file: string;
   text: string;
   /** Source of the files that the stack file names. Default: the working tree. */
@@ -85,7 +85,7 @@ function inFolder(stack: string): Found {
   return { file, text: textOf(file) };
 }
 
-/** The stack file of a commit, found by its path, or by the stack's name in the folders of `placesOf`. */
+/** The stack file of a commit. A path names the file; a stack's name is searched in the folders of `placesOf`. */
 function inCommit(stack: string, ref: string): Found {
   const candidates = /\.ya?ml$/.test(stack) ? [stack] : placesOf(stack);
   const files = filesInGit("--at", ref, path.dirname(candidates[0]!));
@@ -123,8 +123,8 @@ function sideOf(
 }
 
 /**
- * Plan of the base's stack file; undefined if the file's shape is wrong or the file cannot be read. This is no error,
- * since the compared edit may repair the file.
+ * Plan of the base's stack file; undefined if the file's shape is wrong or the file cannot be read. Both are no error,
+ * since the edit that the plan shows may repair the file.
  */
 function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side } {
   try {

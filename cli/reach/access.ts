@@ -22,20 +22,20 @@ export interface MachineAccess {
    * limit.
    */
   limit?: number;
-  /** Fault of the talosconfig itself, reported instead of the machines' refusals. */
+  /** Problem of the talosconfig itself, which is reported instead of the machines' refusals. */
   problem?: string;
 }
 
 /** Access to a cluster. */
 export interface Access {
   kubeconfig: KubeConfig;
-  /** Access to its machines; undefined leaves them out. */
+  /** Access to the cluster's machines; undefined if the machines are not read. */
   machines?: MachineAccess;
 }
 
-/** Access to a cluster, and the lines that describe it before the first read. */
+/** Access to a cluster, and the parts that are skipped because there is no access to them. */
 export interface ClusterAccess extends Access {
-  /** Skipped parts, with the reason. */
+  /** One sentence for each skipped part, with the reason. */
   leftOut: string[];
 }
 

@@ -62,8 +62,9 @@ export interface FailedRead {
 }
 
 /**
- * Reads facts of a machine independently of each other: a role may forbid some, or a release may lack them. If the
- * first read fails, or the machine stops answering, the others are not tried.
+ * Reads facts of a machine one by one. A read may fail because the talosconfig's role forbids it, or because the Talos
+ * release lacks the resource; the next reads go on. If the first read fails, or the machine stops answering, no further
+ * read is tried.
  *
  * @param facts the reads, by the names for messages.
  * @returns the facts that could not be read.

@@ -9,7 +9,8 @@ import {
 } from "../../components/clients/kubernetes/kubeconfig-files";
 
 /**
- * The kubeconfig that kubectl would use: a named file, else the files of KUBECONFIG, else `~/.kube/config`, else that of the pod.
+ * The kubeconfig that kubectl would use: a named file, else the files of KUBECONFIG, else `~/.kube/config`, else the
+ * service account of the pod in which the command runs.
  *
  * @throws Error with a message for the user if no file can be read, or none names a cluster.
  */

@@ -7,8 +7,8 @@ export type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
 
 /**
- * Returns a painter that adds colours if they are wanted. Node's own check of the stream is off: the caller has checked
- * it.
+ * Returns a painter that adds colours if they are wanted. Node's own check of the stream is off, because the caller has
+ * already checked the stream.
  */
 export const painter = (colour: boolean): Paint =>
   colour ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;

@@ -20,8 +20,8 @@ const usualColumns = 80;
 /**
  * The terminal of a stream; undefined if the stream is a pipe or a file.
  *
- * @param environment with `NO_COLOR` (no-color.org: any text but the empty one), and `TERM=dumb` of terminals that
- * know no codes.
+ * @param environment may have `NO_COLOR` (no-color.org: any text but the empty one), or `TERM=dumb` for a terminal that
+ * knows no control codes.
  */
 export function terminalOf(stream: Stream, environment: NodeJS.ProcessEnv): Terminal | undefined {
   if (!stream.isTTY) return undefined;

@@ -7,7 +7,7 @@ export function wrap(text: string, columns: number, indent = ""): string[] {
   return text.split("\n").flatMap((line) => wrapLine(line, Math.max(1, columns), indent));
 }
 
-/** Columns of a bullet, or of the mark of a changed line. */
+/** Number of columns of a bullet, or of the mark of a changed line, at the beginning of a text. */
 const bullet = 4;
 
 function wrapLine(line: string, columns: number, indent: string): string[] {

@@ -21,7 +21,7 @@ interface Action {
 }
 type Part = string | (Action & { body: Part[]; otherwise: Part[] });
 
-/** Largest number of steps of a run, and of characters of the result. */
+/** Largest number of steps of a run. The result may have ten times as many characters. */
 const mostSteps = 100_000;
 
 /**
@@ -150,8 +150,8 @@ function evaluate(
 }
 
 /**
- * The value of a field of a value's field, and so on. As in topf, a missing key is an error (postfinance/topf,
- * pkg/config/patches.go, `missingkey=error`).
+ * The value at a path of fields. As in topf, a missing key is an error (postfinance/topf, pkg/config/patches.go,
+ * `missingkey=error`).
  */
 function fieldOf(value: unknown, fields: string[], name: string): unknown {
   let current = value;
@@ -219,7 +219,7 @@ function parse(text: string): Part[] {
   }
 }
 
-/** The tokens of an action, and the place after it. */
+/** The tokens of an action, and the position in the text after the action. */
 function insideOf(
   text: string,
   start: number,

@@ -30,7 +30,7 @@ export interface ReadTopf {
   config: Talconfig;
   /** Source files of patches, by the patch's text. */
   patchFiles: Map<string, PatchFile>;
-  /** Schematics from files that it names (`schematicId: "@schematic.yaml"`). */
+  /** Schematics from files that the topf.yaml names (`schematicId: "@schematic.yaml"`). */
   schematics: RawSchematic[];
   unread: Unread[];
   notes: FieldFinding[];
@@ -48,12 +48,13 @@ export function isTopf(text: string): boolean {
   );
 }
 
-/** Access to the file's parts. */
+/** Access to the files and variables that a topf.yaml uses. */
 export interface Reading {
   /** Returns the text of a file of the project; throws an error with the reason. */
   textOf: (file: string) => string;
   /**
-   * Whether a folder belongs to the project after its links are resolved. Names in other folders must not be printed.
+   * Whether a folder, with its symbolic links resolved, belongs to the project. File names from other folders must not
+   * be printed.
    */
   isOfProject: (folder: string) => boolean;
   /** Environment variables that templates may read. */
@@ -63,7 +64,7 @@ export interface Reading {
 /**
  * Reads a topf.yaml with its patches, and renders their templates.
  *
- * @throws Error if it names no machine.
+ * @throws Error if the topf.yaml names no machine.
  */
 export function readTopf(
   file: string,
@@ -198,14 +199,14 @@ export function readTopf(
   };
 }
 
-/** ID in place of that of a schematic that cannot be read; no schematic has it. */
+/** Placeholder for the ID of a schematic that cannot be read. No schematic has this ID. */
 const unknownId = "0".repeat(64);
 /** The empty schematic (postfinance/topf, internal/topf/node.go, DefaultSchematic). */
 const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
 
 /**
- * The name under which an image is read: without its tag if it is a Factory's image, whose name contains its schematic.
- * Of a custom image only the whole name is known.
+ * An installer image in the form for a talconfig: an Image Factory's image without its tag, since its name contains the
+ * schematic's ID. A custom image keeps its tag.
  */
 const imageName = (image: string | undefined, whole: string | undefined): string | undefined =>
   image === undefined || /\/[0-9a-f]{64}$/.test(image) ? image : whole;
@@ -250,7 +251,7 @@ function contextOf(
 const mostTemplates = 10_000;
 
 /**
- * Files of a folder and its subfolders that topf uses as patches, by name. Links are followed, as by topf.
+ * Files of a folder and its subfolders that topf uses as patches, by name. Symbolic links are followed, as topf does.
  */
 function patchesBelow(folder: string, isOfProject: Reading["isOfProject"], depth = 0): string[] {
   if (depth > 8 || !fs.existsSync(folder) || !isOfProject(folder)) return [];
