@@ -11,7 +11,7 @@ import {
   legacyCustomization,
   mergedConfigurationPath,
 } from "../../components/recipe/machine/containerd/effective";
-import { eraOf } from "../../components/recipe/facts/talos-release";
+import { injectionOf } from "../../components/recipe/facts/talos-release";
 import { filled, valueAt } from "../../components/recipe/mapping";
 import type { ContainerdSpec } from "../../components/recipe/index";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
@@ -138,6 +138,6 @@ function optionsOf(
 const textOf = (
   spec: ContainerdSpec,
   { talosVersion = "v1.12.0" }: SeenMachine,
-): string | undefined => containerdPart(spec, eraOf(talosVersion)).toml;
+): string | undefined => containerdPart(spec, injectionOf(talosVersion)).toml;
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -9,7 +9,7 @@ export interface DoctorReport {
   status: number;
   /** The GPU system that was found in the cluster. */
   system: {
-    era: string | null;
+    injection: string | null;
     mode: string | null;
     namespace: string | null;
     gpuMachines: string[];
@@ -31,12 +31,12 @@ export interface DoctorReport {
 export function reportOf(
   content: Omit<DoctorReport, "status" | "system"> & { system: System },
 ): DoctorReport {
-  const { era = null, mode = null, namespace = null, gpuMachines } = content.system;
+  const { injection = null, mode = null, namespace = null, gpuMachines } = content.system;
   const problemCount = content.differences.length + content.findings.length;
   return {
     ...content,
     status: problemCount > 0 ? 1 : content.unseen.length > 0 ? 2 : 0,
-    system: { era, mode, namespace, gpuMachines: gpuMachines.map(({ name }) => name) },
+    system: { injection, mode, namespace, gpuMachines: gpuMachines.map(({ name }) => name) },
   };
 }
 
@@ -55,7 +55,7 @@ export function renderReport(doctorReport: DoctorReport, colour: boolean): strin
   const { system, planned, differences, findings, unseen, notes, inventory } = report;
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
-  const { era, mode, namespace, gpuMachines } = system;
+  const { injection, mode, namespace, gpuMachines } = system;
   const providerText =
     mode === null
       ? "no GPU provider"
@@ -63,13 +63,13 @@ export function renderReport(doctorReport: DoctorReport, colour: boolean): strin
   const label = planned ? "differs from the plan" : "is wrong";
   const machines = gpuMachines.join(", ") || "none seen";
   const nothingWasRead =
-    unseen.length > 0 && gpuMachines.length === 0 && mode === null && era === null;
+    unseen.length > 0 && gpuMachines.length === 0 && mode === null && injection === null;
   return [
     ...unseen.map((line) => `${paint("yellow", "? could not read:")} ${line}`),
     ...(nothingWasRead
       ? []
       : [
-          `GPU machines: ${machines}; ${providerText}; ${era === null ? "no Talos node seen" : (bySpecification[era] ?? era)}`,
+          `GPU machines: ${machines}; ${providerText}; ${injection === null ? "no Talos node seen" : (bySpecification[injection] ?? injection)}`,
         ]),
     ...inventory.map((line) => `    ${line}`),
     ...notes.map((note) => paint("dim", `note: ${note}`)),

@@ -7,7 +7,7 @@ import {
   type KernelModule,
   type MachineSpec,
 } from "../../components/recipe/index";
-import { eraOf } from "../../components/recipe/facts/talos-release";
+import { injectionOf } from "../../components/recipe/facts/talos-release";
 import { gpuPresent } from "../../components/recipe/machine/machine-recipe";
 import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
 import { defined, filled, flat, repeated } from "../../components/recipe/mapping";
@@ -304,7 +304,7 @@ export function exposure(
 ): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
   const node = { address: "192.0.2.1", role: "worker", configuration: "adopted" } as const;
   const kinds = ["devicePlugin", "gpuOperator"] as const;
-  const inOrder = eraOf(talosVersion) === "legacy" ? kinds : kinds.toReversed();
+  const inOrder = injectionOf(talosVersion) === "legacy" ? kinds : kinds.toReversed();
   return newestExposure({ talosVersion, machines: { node } }, inOrder);
 }
 

@@ -127,17 +127,17 @@ function awayOf(
  * pods.
  */
 function gpusAway(before: Plan, after: Plan): string | false {
-  const [{ era, mode, release: old }, { release, external }] = [
+  const [{ injection, mode, release: old }, { release, external }] = [
     before.kubernetes,
     after.kubernetes,
   ];
   const limit = after.spec.timeouts?.release ?? "10m";
   if (external)
     return (
-      era !== after.era &&
+      injection !== after.injection &&
       "GPUs for new pods: on each machine until it is upgraded and the external GPU provider offers them there"
     );
-  if (mode !== after.kubernetes.mode || era !== after.era) {
+  if (mode !== after.kubernetes.mode || injection !== after.injection) {
     const timing = " of upgrade.first; on each other machine until it is upgraded";
     return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, at most ${limit} after the upgrade of the last machine${aheadOf(after) < wavesOf(after).length ? timing : ""}`;
   }

@@ -8,7 +8,7 @@ import { gpuProviderOf } from "../recipe/facts/gpu-provider";
 import type { Plan } from "../recipe/types";
 
 /**
- * A placeholder resource for the way in which the cluster offers its GPUs: the Talos era, and operator or device
+ * A placeholder resource for the way in which pods get GPUs: how Talos injects devices, and operator or device
  * plugin. If that way changes, Pulumi replaces the placeholder, and with it the GPU provider (`replaceWith`). Pulumi
  * then deletes the old GPU provider before it creates the new one.
  *
@@ -27,8 +27,8 @@ export function gpuExposure(
   secrets: Secrets,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.CustomResource {
-  const { era, mode, runtimeClass } = plan.kubernetes;
-  const triggers = [era, mode];
+  const { injection, mode, runtimeClass } = plan.kubernetes;
+  const triggers = [injection, mode];
   const replacedFirst = { ...opts, deleteBeforeReplace: true };
   // A cluster that the stack bootstraps has no such objects yet.
   const isManagedByOthers = runtimeClass.owner === "other" && runtimeClass.name !== "";

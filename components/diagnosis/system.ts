@@ -1,14 +1,14 @@
 import { gpuProviderOf } from "../recipe/facts/gpu-provider";
-import { eraOf } from "../recipe/facts/talos-release";
+import { injectionOf } from "../recipe/facts/talos-release";
 import type { Observations, ObservedNode } from "./observations";
-import type { Era, GpuProviderName, Plan } from "../recipe/types";
+import type { Injection, GpuProviderName, Plan } from "../recipe/types";
 
 /** Facts for interpreting the signs of a failure: from the stack's plan, or from the cluster if there is no plan. */
 export interface System {
   /** The stack's plan, if it is known. */
   plan?: Plan;
-  /** Era of the cluster; undefined if neither a plan nor a node shows it. */
-  era?: Era;
+  /** How the cluster's Talos release injects devices; undefined if neither a plan nor a node shows it. */
+  injection?: Injection;
   /** GPU provider; undefined if there is no plan, and the cluster shows no GPU provider. */
   mode?: GpuProviderName;
   /** Namespace of the release; undefined if it is unknown. */
@@ -31,7 +31,7 @@ function plannedSystem(plan: Plan): System {
   const { mode, release, runtimeClass, nodeSelector } = plan.kubernetes;
   return {
     plan,
-    era: plan.era,
+    injection: plan.injection,
     mode,
     namespace: release.namespace,
     gpuMachines: plan.machines
@@ -57,7 +57,7 @@ function observedSystem(observations: Observations): System {
     .find(Boolean);
   const release = observedRelease(observations);
   return {
-    ...(version === undefined ? {} : { era: eraOf(version) }),
+    ...(version === undefined ? {} : { injection: injectionOf(version) }),
     ...release,
     gpuMachines: gpuNodes.map(({ name }) => ({ name })),
     runtimeClass: { name: "nvidia", owner: release.mode === "operator" ? "operator" : "component" },

@@ -19,8 +19,8 @@ export interface Judged {
  * Reads a stack, plans it and checks it. If some fields have a wrong shape, the checks run on the other fields, and
  * report nothing that depends on the wrong ones. A finding about machines of a pool names the pool. Never throws.
  *
- * @param looksAhead whether to check the stack also for Talos of the next era. A note then lists the changes that the
- * stack needs.
+ * @param looksAhead whether to check an external release also for the next Talos version that injects devices in
+ * another way. A note then lists the values to change.
  */
 export const judge = (raw: unknown, looksAhead = true): Judged =>
   judgeWith(raw, looksAhead, foundIn);

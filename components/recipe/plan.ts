@@ -5,7 +5,7 @@ import { machineRecipe } from "./machine/machine-recipe";
 import { needsMarkers } from "./cluster/markers";
 import { factsOf, specFor } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
-import { eraOf, findRelease, type Release } from "./facts/talos-release";
+import { injectionOf, findRelease, type Release } from "./facts/talos-release";
 import { gpuProviderNameOf, gpuProviderOf } from "./facts/gpu-provider";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import type { MachineRecipe, Plan } from "./types";
@@ -53,7 +53,7 @@ export function planBasis(statedSpec: ClusterSpec): PlanBasis {
       releases.set(talosVersion, findRelease(talosVersion, factsOf(spec, talosVersion)));
     return releases.get(talosVersion);
   };
-  const era = eraOf(spec.talosVersion);
+  const injection = injectionOf(spec.talosVersion);
   const ownValues = ownValuesOf(spec);
   const mode = gpuProviderNameOf(asRelease(spec));
   const wholeResource = ownValues?.resourceName ?? gpuProviderOf(mode).deviceClass;
@@ -74,7 +74,7 @@ export function planBasis(statedSpec: ClusterSpec): PlanBasis {
     spec,
     ...(release ? { release } : {}),
     mode,
-    markers: needsMarkers(era, mode),
+    markers: needsMarkers(injection, mode),
     clusterPatches,
   };
   const machines = facts.map((machine, index) => {
@@ -90,10 +90,10 @@ export function planBasis(statedSpec: ClusterSpec): PlanBasis {
       ? recipe
       : { ...recipe, ...offered(recipe, wholeResource, ownValues !== undefined) };
   });
-  const kubernetes = kubernetesRecipe(spec, facts, era, mode);
+  const kubernetes = kubernetesRecipe(spec, facts, injection, mode);
   const plan: Plan = {
     spec,
-    era,
+    injection,
     machines,
     kubernetes,
     after: upgradeWindows(machines, spec.upgrade),

@@ -1,9 +1,9 @@
-import type { Era } from "./facts/talos-release";
+import type { Injection } from "./facts/talos-release";
 import type { GpuProviderName } from "./facts/gpu-provider";
 import type { FieldFinding } from "./rules/finding";
 import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec/index";
 
-export type { Era } from "./facts/talos-release";
+export type { Injection } from "./facts/talos-release";
 export type { GpuProviderName } from "./facts/gpu-provider";
 export type { Severity } from "./rules/finding";
 
@@ -39,7 +39,7 @@ export interface MachineRecipe {
   address: string;
   role: MachineRole;
   configuration: ConfigurationOwner;
-  era: Era;
+  injection: Injection;
   /** Number of cards; 0 means that the machine is not a GPU machine. */
   gpuCount: number;
   /** Sorted, without duplicates. */
@@ -118,7 +118,7 @@ export interface Marker {
 
 /** The plan of the Kubernetes part. */
 export interface KubernetesRecipe {
-  era: Era;
+  injection: Injection;
   mode: GpuProviderName;
   release: ReleaseRecipe;
   /**
@@ -176,7 +176,7 @@ export interface KubernetesRecipe {
 /** The plan of a stack: everything that an update will do. */
 export interface Plan {
   spec: ClusterSpec;
-  era: Era;
+  injection: Injection;
   /** In upgrade order: control planes first, then the workers of `upgrade.first`, then the others. */
   machines: MachineRecipe[];
   kubernetes: KubernetesRecipe;

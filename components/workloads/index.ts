@@ -40,11 +40,11 @@ export function gpuWorkloads(
     ...baseOpts,
     transformations: [...(baseOpts.transformations ?? []), waitingFor(ahead)],
   };
-  const { era, mode } = plan.kubernetes;
+  const { injection, mode } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,
     tolerations: plan.kubernetes.tolerations,
-    exposure: `${mode} on ${era}`,
+    exposure: `${mode} on ${injection}`,
     readyWithin: clusterLimits(plan.spec.timeouts).workload,
   };
   const claims = isDeviceClass(plan.kubernetes.resourceName);

@@ -2,7 +2,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { cudaOfDriver } from "../../components/recipe/facts/cuda";
 import { nvidiaExtension } from "../../components/recipe/facts/extension";
-import { eraOf } from "../../components/recipe/facts/talos-release";
+import { injectionOf } from "../../components/recipe/facts/talos-release";
 import type { Extension } from "../factory";
 import type { Parts } from "./root";
 
@@ -187,7 +187,7 @@ async function toolkitOf(
   release: string,
   driver: string,
 ): Promise<void> {
-  const hasCdi = eraOf(release) === "cdi";
+  const hasCdi = injectionOf(release) === "cdi";
   const file = async (name: string, text: string): Promise<void> => {
     await fs.mkdir(path.dirname(path.join(root, name)), { recursive: true });
     await fs.writeFile(path.join(root, name), text);

@@ -59,9 +59,9 @@ test("every known cause has a text in these tables, and every fix a case", () =>
 
 test("the system is derived equally from the plan and from the observed cluster", () => {
   for (const plan of plansOf({ stacks: ["rtx5070ti", withoutStack] })) {
-    const { era, mode, namespace, gpuMachines } = systemOf(healthy, plan);
-    expect({ era, mode, namespace }).toEqual({
-      era: "legacy",
+    const { injection, mode, namespace, gpuMachines } = systemOf(healthy, plan);
+    expect({ injection, mode, namespace }).toEqual({
+      injection: "legacy",
       mode: "operator",
       namespace: "nvidia-gpu-operator",
     });

@@ -177,7 +177,7 @@ test("the doctor finds nothing on a healthy or rebooted cluster, and reports eac
       const { status, report } = await doctor(...stackArgs);
       expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
       expect(report.system).toMatchObject({
-        era: "legacy",
+        injection: "legacy",
         mode: "devicePlugin",
         namespace,
       });

@@ -10,7 +10,7 @@ export const plannedMachine: PlannedMachine = {
   address: "10.0.0.1",
   role: "worker",
   configuration: "owned",
-  era: "legacy",
+  injection: "legacy",
   gpuCount: 1,
   extensions: [],
   schematic: "customization: {}\n",

@@ -43,7 +43,7 @@ export const exposureFixes = fixesOf({
     cause:
       "the plugin knows only envvar, volume-mounts, cdi-annotations and cdi-cri, and on Talos ≤ 1.12 only envvar works. The plural envvars is a common mistake",
     source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
-    usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
+    usedBy: (plan) => hasGpu(plan) && plan.injection === "legacy",
     // The device plugin's log says that it does not know the strategy.
     sign: (observations, { namespace }) =>
       matching(observations, /invalid (--device-list-strategy option|strategy)/, namespace),

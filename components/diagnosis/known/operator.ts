@@ -19,7 +19,7 @@ export const operatorFixes = fixesOf({
       "failed to validate the driver, retrying after 5 seconds",
     ],
     source: "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go",
-    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.injection, plan.kubernetes.mode),
     // The operator's pods wait for marker files that no program writes.
     sign: waitsForMarkers,
   },
@@ -34,7 +34,7 @@ export const operatorFixes = fixesOf({
       "remove the label nvidia.com/gpu.deploy.operator-validator that you set on the node, and run `pulumi up --refresh`",
     source:
       "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
-    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.injection, plan.kubernetes.mode),
     // The operator's validator runs on a node where it must not, or does not run where it must.
     sign: validatorProblems,
   },
@@ -129,17 +129,20 @@ export const operatorFixes = fixesOf({
 
 /** Whether the operator installs the toolkit, whose NRI plugin gives all cards. */
 function byNri(plan: Plan): boolean {
-  return hasGpu(plan) && plan.era === "nri" && plan.kubernetes.mode === "operator";
+  return hasGpu(plan) && plan.injection === "nri" && plan.kubernetes.mode === "operator";
 }
 
-const ofNri = (observations: Observations, { era }: System, pattern: RegExp): Evidence[] =>
-  era === "nri" ? matching(observations, pattern) : [];
+const ofNri = (observations: Observations, { injection }: System, pattern: RegExp): Evidence[] =>
+  injection === "nri" ? matching(observations, pattern) : [];
 
 /** Init containers of the operator's pods that wait for marker files. */
 const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-ready"];
 
-function waitsForMarkers(observations: Observations, { namespace, mode, era }: System): string[] {
-  if (mode !== "operator" || era !== "legacy") return [];
+function waitsForMarkers(
+  observations: Observations,
+  { namespace, mode, injection }: System,
+): string[] {
+  if (mode !== "operator" || injection !== "legacy") return [];
   return markerKeeper(observations) ? [] : waitingPods(observations, namespace);
 }
 
@@ -166,8 +169,8 @@ const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
 
 function validatorProblems(observations: Observations, system: System): string[] {
   if (system.mode !== "operator") return [];
-  if (system.era === "legacy") return validatorRuns(observations, system);
-  return system.era === undefined ? [] : validatorKeptAway(observations, system);
+  if (system.injection === "legacy") return validatorRuns(observations, system);
+  return system.injection === undefined ? [] : validatorKeptAway(observations, system);
 }
 
 /**

@@ -17,7 +17,7 @@ export const workloadFixes = fixesOf({
       "remove the postStart hook from the Deployment: the package adds none, so a user or another tool has added it",
     source: "siderolabs/extensions#940; ollama-helm#68, #100",
     usedBy: (plan) =>
-      plan.era === "legacy" &&
+      plan.injection === "legacy" &&
       workloadsOfKind(plan.spec, "ollama").some(({ spec: { models = [] } }) => models.length > 0),
     // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's message `init 250 result=11`
     // alone is no sign: five reports call it harmless (siderolabs/extensions#940).

@@ -7,7 +7,7 @@ import {
 import { envOf } from "../cluster/values";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../external/external";
-import type { Era } from "../types";
+import type { Injection } from "../types";
 import type { Checks } from "./check";
 import * as semver from "semver";
 
@@ -88,7 +88,7 @@ export const chartChecks = {
           why: "the operator parses the operating system's version as a number, and crashes because the version of Talos begins with v",
           remedy: "use v26.3.1 or newer, e.g. v26.3.3",
         };
-      const { oldest, why } = operators[plan.era];
+      const { oldest, why } = operators[plan.injection];
       if (semver.gte(version, oldest)) return [];
       return {
         field,
@@ -228,7 +228,7 @@ const supported = {
  * Sidero Labs documents and tests operator 26.3.1. From 26.7.0 on the operator supports NRI on a read-only host
  * (gpu-operator#2382, PR#2514).
  */
-const operators: Record<Era, { oldest: string; why: string }> = {
+const operators: Record<Injection, { oldest: string; why: string }> = {
   legacy: { oldest: "0.0.0", why: "" },
   cdi: {
     oldest: "26.3.1",

@@ -5,7 +5,7 @@ import { externalOf, ownValuesOf, type External } from "../external/external";
 import { isFilledAt } from "../external/filled-in";
 import { planBasis, type PlanBasis } from "../plan";
 import { machineGroups, isWithin } from "../machine/apart";
-import { nextEraAfter } from "../facts/talos-release";
+import { nextInjectionAfter } from "../facts/talos-release";
 import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 
@@ -61,7 +61,7 @@ const ofAll = new Set<string>([
  * version.
  */
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
-  const minor = nextEraAfter(spec.talosVersion);
+  const minor = nextInjectionAfter(spec.talosVersion);
   if (spec.external === undefined || minor === undefined) return undefined;
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...specWithoutFacts } = spec;
   const keyOf = ({ field, problem }: Finding): string => JSON.stringify([field, problem]);

@@ -16,7 +16,7 @@ export const claimChecks = {
       const version = semver.coerce(spec.kubernetesVersion);
       const { sharing } = plan.spec;
       return [
-        plan.era === "legacy" && plan.spec.external === undefined
+        plan.injection === "legacy" && plan.spec.external === undefined
           ? {
               field: "dra",
               problem: `does not work on Talos ≤ 1.12, and the stack sets ${spec.talosVersion}`,

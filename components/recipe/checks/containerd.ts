@@ -66,7 +66,7 @@ export const containerdChecks = {
       const containerd = containerdOf(talosVersion);
       const spec = machine.spec.containerd;
       if (!spec) return [];
-      const { error, clashes } = containerdPart(spec, plan.era);
+      const { error, clashes } = containerdPart(spec, plan.injection);
       const field = ".containerd.extra";
       const table = parseToml(spec.extra ?? "").table ?? {};
       const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
@@ -129,7 +129,7 @@ export const containerdChecks = {
           remedy: "leave it out, or name the machine's cards under gpus",
           ofFiles: { remedy: "leave it out" },
         };
-      if (plan.era !== "cdi" || needsRuntime(plan)) return [];
+      if (plan.injection !== "cdi" || needsRuntime(plan)) return [];
       return {
         field,
         problem: "makes nvidia the default runtime on Talos ≥ 1.13",
@@ -145,7 +145,7 @@ export const containerdChecks = {
     find: combine(
       forEachMachine(
         ({ recipe }, { plan }) =>
-          plan.era === "nri" &&
+          plan.injection === "nri" &&
           handlerLeftovers(recipe.containerdPart ?? "").map((finding) => ({
             field: ".containerd",
             ...finding,
@@ -153,7 +153,7 @@ export const containerdChecks = {
       ),
       forEachPatch(
         ({ patch }, { plan }) =>
-          plan.era === "nri" &&
+          plan.injection === "nri" &&
           patch.kinds.includes("CRICustomizationConfig") &&
           handlerLeftovers(patch.text),
       ),

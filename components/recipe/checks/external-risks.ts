@@ -1,4 +1,4 @@
-import { eraOf } from "../facts/talos-release";
+import { injectionOf } from "../facts/talos-release";
 import { envOf } from "../cluster/values";
 import { sharingOf } from "../machine/own-sharing";
 import { valueAt } from "../mapping";
@@ -115,7 +115,7 @@ export const externalRisks = {
       kind === "gpuOperator" &&
       ownValues?.values !== undefined &&
       !ownValues.partly &&
-      eraOf(spec.talosVersion) !== "legacy" &&
+      injectionOf(spec.talosVersion) !== "legacy" &&
       envOf(
         valueAt(ownValues.values, "validator", "driver", "env"),
         "DISABLE_DEV_CHAR_SYMLINK_CREATION",
@@ -138,7 +138,7 @@ export const externalRisks = {
     find: ({ plan: { spec } }) => {
       const ownValues = ownValuesOf(spec);
       return ownValues?.kind === "devicePlugin" &&
-        eraOf(spec.talosVersion) !== "nri" &&
+        injectionOf(spec.talosVersion) !== "nri" &&
         ownValues.values !== undefined &&
         !ownValues.partly &&
         (valueAt(ownValues.values, "runtimeClassName") ?? "") === ""

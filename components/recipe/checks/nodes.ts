@@ -105,8 +105,8 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
   const splits = spec.sharing?.mig !== undefined;
   const needed = [
     "device-plugin",
-    ...(plan.era === "legacy" ? [] : ["operator-validator"]),
-    ...(plan.era === "nri" ? ["container-toolkit"] : []),
+    ...(plan.injection === "legacy" ? [] : ["operator-validator"]),
+    ...(plan.injection === "nri" ? ["container-toolkit"] : []),
   ];
   const parts = [...needed, ...(splits ? ["mig-manager", "gpu-feature-discovery"] : [])];
   return (

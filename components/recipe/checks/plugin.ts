@@ -77,7 +77,7 @@ export const pluginChecks = {
       "talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break the plugin on 1.13; k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files (lab/docs/hardware.md)",
     ofFiles: true,
     find: (context) => {
-      if (context.plan.era === "legacy") return [];
+      if (context.plan.injection === "legacy") return [];
       const env = valueAt(context.spec.gpuOperator?.values, "devicePlugin", "env");
       const glibc = [
         "LD_LIBRARY_PATH",
@@ -101,7 +101,7 @@ export const pluginChecks = {
       "siderolabs/extensions#1222 (Talos 1.15 has no nvidia-cdi-hook); k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/main.go (nvidia-cdi-hook-path)",
     ofFiles: true,
     find: ({ spec, plan }) =>
-      plan.era === "nri" &&
+      plan.injection === "nri" &&
       spec.devicePlugin !== undefined &&
       asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === ""
         ? {
@@ -249,7 +249,7 @@ function unsupportedFeature(
 function strategyFault(
   field: string,
   value: unknown,
-  { era }: Plan,
+  { injection }: Plan,
   pluginVersion?: string,
 ): Found {
   if (typeof value !== "string") return undefined;
@@ -272,14 +272,14 @@ function strategyFault(
       remedy: `use the plugin ${unsupported.firstRelease} or newer, or leave this value out`,
     };
   const cdiStrategies = strategyNames.filter((word) => word.startsWith("cdi-"));
-  if (era === "nri" && cdiStrategies.length === 0)
+  if (injection === "nri" && cdiStrategies.length === 0)
     return {
       field,
       problem: `${value} does not work on Talos ≥ 1.15`,
       why: "only NVIDIA's runtime reads the variables and mounts of this strategy, and Talos ≥ 1.15 has no such runtime, so pods do not see their cards",
       remedy: "leave it out: the default is CDI",
     };
-  return cdiStrategies.length > 0 && era === "legacy"
+  return cdiStrategies.length > 0 && injection === "legacy"
     ? {
         field,
         problem: `${cdiStrategies.join(", ")} does not work on Talos ≤ 1.12`,

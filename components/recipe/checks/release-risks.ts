@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { judgesOf, judgeValues } from "../facts/chart";
-import { eraOf } from "../facts/talos-release";
+import { injectionOf } from "../facts/talos-release";
 import {
   type GpuProviderField,
   gpuProviderFields,
@@ -125,7 +125,7 @@ export const releaseRisks = {
     ofFiles: false,
     find: ({ spec }) => {
       const folder = valueAt(spec.gpuOperator?.values, "hostPaths", "driverInstallDir");
-      return eraOf(spec.talosVersion) === "legacy" &&
+      return injectionOf(spec.talosVersion) === "legacy" &&
         typeof folder === "string" &&
         folder.startsWith("/var/")
         ? {
@@ -144,7 +144,7 @@ export const releaseRisks = {
       "gpu-operator v26.3.3, assets/state-device-plugin/0500_daemonset.yaml: without CDI the plugin names the cards in a variable, which only NVIDIA's runtime reads",
     ofFiles: false,
     find: ({ spec }) =>
-      eraOf(spec.talosVersion) === "cdi" && // On older releases CDI is always off; on newer ones another check refuses this value.
+      injectionOf(spec.talosVersion) === "cdi" && // On older releases CDI is always off; on newer ones another check refuses this value.
       valueAt(spec.gpuOperator?.values, "cdi", "enabled") === false
         ? {
             field: "gpuOperator.values.cdi.enabled",

@@ -1,5 +1,5 @@
 import { wayBetween } from "../effect/hops";
-import { eraOf, firstMinorOf, knownMinors } from "../facts/talos-release";
+import { injectionOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
 import { readContract } from "../facts/contract";
@@ -73,8 +73,8 @@ export const releaseChecks = {
         !parseTalosVersion(spec.talosVersion)
       )
         return [];
-      if (eraOf(machineRelease) === plan.era) return [];
-      const first = `1.${Math.max(firstMinorOf(eraOf(machineRelease)), firstMinorOf(plan.era))}`;
+      if (injectionOf(machineRelease) === plan.injection) return [];
+      const first = `1.${Math.max(firstMinorOf(injectionOf(machineRelease)), firstMinorOf(plan.injection))}`;
       return {
         field: ".talosVersion",
         problem: `is ${machineRelease}, but the stack's Talos version is ${spec.talosVersion}`,

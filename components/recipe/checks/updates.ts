@@ -1,4 +1,4 @@
-import { eraOf, firstMinorOf } from "../facts/talos-release";
+import { injectionOf, firstMinorOf } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
@@ -78,13 +78,13 @@ export const updateChecks = {
           }
         : undefined,
   },
-  "era-crossing": {
+  "injection-change": {
     severity: "warning",
     rule: "No machine's upgrade crosses Talos 1.13 or 1.15, because each of these releases changes how pods get GPUs",
     source: "siderolabs/docs, upgrading-talos at 1.13 (before upgrade)",
     ofFiles: false,
     find: ({ plan: { spec } }) => {
-      const firstMinor = firstMinorOf(eraOf(spec.talosVersion));
+      const firstMinor = firstMinorOf(injectionOf(spec.talosVersion));
       const crossing = Object.entries(spec.machines).flatMap(([name, { runningVersion = "" }]) =>
         (parseTalosVersion(runningVersion)?.minor ?? firstMinor) < firstMinor ? [name] : [],
       );
@@ -110,12 +110,13 @@ export const updateChecks = {
       };
     },
   },
-  "next-era": {
+  "next-injection": {
     severity: "note",
     rule: "The values of the external release also fit the next Talos version that changes how pods get GPUs",
-    source: "every check of an external release, run for the first Talos of that era",
+    source:
+      "every check of an external release, run for the first Talos minor that injects devices in that way",
     ofFiles: false,
-    find: nextEra,
+    find: nextInjection,
   },
 } satisfies Checks;
 
@@ -130,7 +131,7 @@ const firstInstalling = 13;
  * Finding that lists the values of an external release to change before an upgrade to the next Talos version that
  * injects devices in another way.
  */
-function nextEra({ ahead }: CheckContext): Found {
+function nextInjection({ ahead }: CheckContext): Found {
   const { minor, findings } = ahead() ?? { findings: [] };
   const changes = findings.map(({ field, remedy }) => `${field} (${remedy})`);
   return minor !== undefined && changes.length > 0

@@ -101,15 +101,15 @@ const kinds = {
 
 /** Conditions of the rows. */
 const conditions = {
-  "Talos ≤ 1.12": ({ plan }) => plan.era === "legacy",
-  "Talos ≥ 1.13": ({ plan }) => plan.era !== "legacy",
-  "the image has the toolkit": ({ plan }) => plan.era !== "nri",
-  "the operator brings the toolkit": ({ plan }) => plan.era === "nri",
+  "Talos ≤ 1.12": ({ plan }) => plan.injection === "legacy",
+  "Talos ≥ 1.13": ({ plan }) => plan.injection !== "legacy",
+  "the image has the toolkit": ({ plan }) => plan.injection !== "nri",
+  "the operator brings the toolkit": ({ plan }) => plan.injection === "nri",
   "Talos ≤ 1.12, and an operator that turns CDI on": ({ spec, plan }) =>
-    plan.era === "legacy" &&
+    plan.injection === "legacy" &&
     semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
   "deviceListStrategy selects CDI on Talos ≥ 1.13": ({ spec, plan }) =>
-    plan.era !== "legacy" &&
+    plan.injection !== "legacy" &&
     strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) =>
       word.startsWith("cdi-"),
     ),
@@ -130,7 +130,7 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
     ({ spec: { containerd } }) => containerd?.nvidiaDefaultRuntime === true,
   );
   return [
-    plan.era === "nri" && Boolean(runtime)
+    plan.injection === "nri" && Boolean(runtime)
       ? {
           field: "devicePlugin.values.runtimeClassName",
           problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
@@ -138,7 +138,7 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
           remedy: "leave it out",
         }
       : undefined,
-    plan.era !== "nri" &&
+    plan.injection !== "nri" &&
     runtime !== undefined &&
     runtime !== "nvidia" &&
     !((runtime ?? "") === "" && byDefault)

@@ -15,7 +15,7 @@ import type { ClusterSpec, LeaderWorkerSetSpec, MigSpec } from "../spec/index";
 import { taintsWithPatches } from "../machine/user-patches";
 import { controlPlaneTaint, tolerationsFor } from "../machine/taints";
 import type {
-  Era,
+  Injection,
   KubernetesRecipe,
   GpuProviderName,
   PodToleration,
@@ -43,7 +43,7 @@ const privileged: Record<string, string> = {
 export function kubernetesRecipe(
   spec: ClusterSpec,
   machines: MachineFacts[],
-  era: Era,
+  injection: Injection,
   mode: GpuProviderName,
 ): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
@@ -54,7 +54,8 @@ export function kubernetesRecipe(
   const providerSpec = spec[gpuProviderOf(mode).field];
   const { deviceClass } = gpuProviderOf(mode);
   const release =
-    externalProvider?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
+    externalProvider?.release ??
+    releaseOf(mode, { spec, injection, tolerations, nodeSelector, config });
   const namespace = externalProvider ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
   const isManagedOutside =
@@ -72,7 +73,7 @@ export function kubernetesRecipe(
         ? "other"
         : "component";
   return {
-    era,
+    injection,
     mode,
     release,
     ...(spec.leaderWorkerSet
@@ -91,7 +92,7 @@ export function kubernetesRecipe(
       handler: hasHandler ? "nvidia" : "",
       owner: isUnneeded ? "other" : owner,
     },
-    markers: needsMarkers(era, mode) ? markersOf(spec) : [],
+    markers: needsMarkers(injection, mode) ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
     resourceName:

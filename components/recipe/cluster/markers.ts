@@ -1,5 +1,5 @@
 import type { ClusterSpec } from "../spec/index";
-import type { Era, Marker, GpuProviderName } from "../types";
+import type { Injection, Marker, GpuProviderName } from "../types";
 import { valueAt } from "../mapping";
 
 /**
@@ -20,8 +20,8 @@ const driverReady = [
  * Whether the stack's marker files replace the operator's validator: on Talos ≤ 1.12 the validator forever looks for
  * the driver in the wrong folder (gpu-operator#1687).
  */
-export const needsMarkers = (era: Era, mode: GpuProviderName): boolean =>
-  era === "legacy" && mode === "operator";
+export const needsMarkers = (injection: Injection, mode: GpuProviderName): boolean =>
+  injection === "legacy" && mode === "operator";
 
 /** The marker files under `/run/nvidia/validations`. */
 export function markersOf(spec: ClusterSpec): Marker[] {

@@ -2,7 +2,7 @@ import { migManagerValues } from "./mig-manager";
 import { sharingConfigName } from "../facts/sharing";
 import type { GpuOperatorSpec } from "../spec/index";
 import { withControlPlane } from "../machine/taints";
-import type { Era, ReleaseRecipe } from "../types";
+import type { Injection, ReleaseRecipe } from "../types";
 import { exporterCounters } from "./exporter";
 import { discoveryTolerations } from "./discovery";
 import { type ChartInput, type Ground, mergeValues, releaseOfGpuProvider } from "./values";
@@ -13,7 +13,10 @@ import { type ChartInput, type Ground, mergeValues, releaseOfGpuProvider } from 
  */
 export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): ReleaseRecipe {
   const migManager = migManagerValues(operator, ground.spec.sharing);
-  const packageValues = mergeValues({ ...commonValues(ground), migManager }, valuesOf[ground.era]);
+  const packageValues = mergeValues(
+    { ...commonValues(ground), migManager },
+    valuesOf[ground.injection],
+  );
   return releaseOfGpuProvider("operator", operator, packageValues);
 }
 
@@ -77,8 +80,8 @@ const cdiValues: ChartInput = {
   validator: { driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] } },
 };
 
-/** The operator's values in each era. */
-const valuesOf: Record<Era, ChartInput> = {
+/** The operator's values for each way of device injection. */
+const valuesOf: Record<Injection, ChartInput> = {
   legacy: legacyValues,
   cdi: cdiValues,
   // Sources: siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/state_manager.go (NRI needs the toolkit and

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import type { DevicePluginSpec } from "../spec/index";
-import type { Era, ReleaseRecipe } from "../types";
+import type { Injection, ReleaseRecipe } from "../types";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
 import { type ChartInput, type Ground, releaseOfGpuProvider } from "./values";
 import { isMapping, valueAt } from "../mapping";
@@ -18,14 +18,14 @@ export function strategiesIn(value: unknown): string[] {
 
 /** The standalone device plugin's release. */
 export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): ReleaseRecipe {
-  const { spec, era, tolerations, nodeSelector, config } = ground;
+  const { spec, injection, tolerations, nodeSelector, config } = ground;
   const packageValues = {
-    ...(era === "nri" ? {} : { runtimeClassName: "nvidia" }),
+    ...(injection === "nri" ? {} : { runtimeClassName: "nvidia" }),
     nodeSelector,
     // The chart's own entry is repeated, because a list replaces the chart's.
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
     ...(pluginDiscovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
-    ...devices(plugin, era),
+    ...devices(plugin, injection),
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
     // Always set: without it, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit
     // refuses for a container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl,
@@ -64,9 +64,9 @@ export const firstByCdi = "0.17.4";
  * (cmd/nvidia-device-plugin/root.go). NVML finds the cards' devices only in a pod with all devices of the host
  * (lab/node/gpu/cases/nri.ts: else "Driver Not Loaded").
  */
-function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
+function devices({ version, values }: DevicePluginSpec, injection: Injection): ChartInput {
   const securityContext = { privileged: true };
-  if (era === "nri")
+  if (injection === "nri")
     return {
       deviceListStrategy: "cdi-cri",
       nvidiaDriverRoot: "/usr/local",
@@ -75,7 +75,9 @@ function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
     };
   const root = values?.["nvidiaDriverRoot"] ?? "/";
   const usesCdi =
-    era === "cdi" && root === "/" && semver.gte(semver.coerce(version) ?? "0.0.0", firstByCdi);
+    injection === "cdi" &&
+    root === "/" &&
+    semver.gte(semver.coerce(version) ?? "0.0.0", firstByCdi);
   const strategy = usesCdi ? "cdi-cri" : "envvar";
   const statesStrategy = values !== undefined && Object.hasOwn(values, "deviceListStrategy");
   const asksForCdi = strategiesIn(statesStrategy ? values["deviceListStrategy"] : strategy).some(
@@ -83,6 +85,6 @@ function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
   );
   return {
     deviceListStrategy: strategy,
-    ...(era === "cdi" && asksForCdi ? { nvidiaDriverRoot: "/" } : {}),
+    ...(injection === "cdi" && asksForCdi ? { nvidiaDriverRoot: "/" } : {}),
   };
 }

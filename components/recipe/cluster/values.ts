@@ -1,7 +1,7 @@
 import { gpuProviders, type GpuProviderName } from "../facts/gpu-provider";
 import { isMapping, mergeAsHelm } from "../mapping";
 import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
-import type { Era, PodToleration, ReleaseRecipe } from "../types";
+import type { Injection, PodToleration, ReleaseRecipe } from "../types";
 
 /** Values of a chart. */
 export type ChartInput = Record<string, unknown>;
@@ -38,7 +38,7 @@ export function envOf(list: unknown, name: string): string | undefined {
  */
 export interface Ground {
   spec: ClusterSpec;
-  era: Era;
+  injection: Injection;
   tolerations: PodToleration[];
   nodeSelector: Record<string, string>;
   config: string | undefined;

@@ -6,12 +6,12 @@ import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /**
- * Way in which a cluster offers its cards, by the program that makes their CDI specification (`eras`). `legacy`: no
- * program does (Talos ≤ 1.12). `cdi`: the extension's service (1.13 and 1.14). `nri`: the operator's toolkit (≥ 1.15).
- * All machines of a cluster must have the same era. How the runtime brings a card into a container depends on the
- * toolkit's version instead (`usesContainerCli`).
+ * How a Talos release injects cards into containers, named after the program that makes the cards' CDI specification.
+ * `legacy`: no program does (Talos ≤ 1.12). `cdi`: the extension's service (1.13 and 1.14). `nri`: the operator's toolkit
+ * (≥ 1.15). All machines of a cluster must inject cards in the same way. Within one way, the toolkit's version decides
+ * which program brings a card into a container (`usesContainerCli`).
  */
-export type Era = "legacy" | "cdi" | "nri";
+export type Injection = "legacy" | "cdi" | "nri";
 
 /** Capabilities and contents of all releases of a minor. */
 export interface Capabilities {
@@ -34,10 +34,11 @@ export interface Capabilities {
   upgradeApi: "legacy" | "lifecycle";
 }
 
-const eras = { nobody: "legacy", extension: "cdi", operator: "nri" } as const satisfies Record<
-  Capabilities["cdi"],
-  Era
->;
+const injections = {
+  nobody: "legacy",
+  extension: "cdi",
+  operator: "nri",
+} as const satisfies Record<Capabilities["cdi"], Injection>;
 
 /** One range of patch releases with the same NVIDIA drivers. */
 export interface DriverRow {
@@ -168,12 +169,14 @@ const firstJitCdi = "1.18.0";
 
 /**
  * Whether a release's toolkit adds cards to containers by nvidia-container-cli, with its BPF device filter. Toolkits up
- * to 1.17 do, so Talos up to 1.11. For an unknown release the era decides.
+ * to 1.17 do, so Talos up to 1.11. For an unknown release the way of injection decides.
  */
 export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolean {
   const release = findRelease(text, facts);
   const toolkit = release?.drivers.toolkit;
-  return toolkit === undefined ? eraOf(text) === "legacy" : compareDotted(toolkit, firstJitCdi) < 0;
+  return toolkit === undefined
+    ? injectionOf(text) === "legacy"
+    : compareDotted(toolkit, firstJitCdi) < 0;
 }
 
 /**
@@ -185,17 +188,18 @@ export function capabilitiesOf(text: string): Capabilities {
   return minorRows.findLast((row) => row.minor <= minor) ?? minorRows[0]!;
 }
 
-/** Era of a Talos release. */
-export const eraOf = (text: string): Era => eras[capabilitiesOf(text).cdi];
+/** How a Talos release injects cards. */
+export const injectionOf = (text: string): Injection => injections[capabilitiesOf(text).cdi];
 
-/** First minor of an era. */
-export const firstMinorOf = (era: Era): number =>
-  minorRows.find((row) => eras[row.cdi] === era)!.minor;
+/** First Talos minor that injects cards in a way. */
+export const firstMinorOf = (injection: Injection): number =>
+  minorRows.find((row) => injections[row.cdi] === injection)!.minor;
 
-/** First minor of the era after that of a release; undefined if the tables know none. */
-export function nextEraAfter(text: string): number | undefined {
+/** First Talos minor after a release that injects cards in another way; undefined if the tables know none. */
+export function nextInjectionAfter(text: string): number | undefined {
   const minor = parseTalosVersion(text)?.minor ?? 0;
-  return minorRows.find((row) => row.minor > minor && eras[row.cdi] !== eraOf(text))?.minor;
+  return minorRows.find((row) => row.minor > minor && injections[row.cdi] !== injectionOf(text))
+    ?.minor;
 }
 
 /** Official extensions of a minor, with the Factory's prefix. */

@@ -6,7 +6,12 @@ import { hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { kernelArgsFor } from "../facts/card";
-import { capabilitiesOf, eraOf, usesContainerCli, type Release } from "../facts/talos-release";
+import {
+  capabilitiesOf,
+  injectionOf,
+  usesContainerCli,
+  type Release,
+} from "../facts/talos-release";
 import { installerImage, ownSchematic, schematicOf } from "./schematic";
 import { hasStorageModule, storageModule, usesStorage } from "./storage-module";
 import { gpuProviderOf } from "../facts/gpu-provider";
@@ -49,7 +54,7 @@ export function machineRecipe(
     platform,
     secureBoot,
   } = machine;
-  const era = eraOf(talosVersion);
+  const injection = injectionOf(talosVersion);
   const isGpu = gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
   const schematic =
@@ -73,7 +78,7 @@ export function machineRecipe(
   const atLeast = atLeastOf(facts, sharing);
   const content = {
     sysctls,
-    ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }),
+    ...defined({ containerdPart: containerdPart(machine.containerd, injection).toml }),
   };
   // The kubelet registers a rebuilt node with these taints; only the API changes the taints of an existing node. For
   // Talos ≥ 1.14 Omni may make the configuration with a KubeletConfig, and Talos then refuses the field (talos
@@ -90,7 +95,7 @@ export function machineRecipe(
     address,
     role,
     configuration,
-    era,
+    injection,
     gpuCount,
     extensions,
     schematic: schematic.yaml,

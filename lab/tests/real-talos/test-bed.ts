@@ -7,7 +7,7 @@ import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { bundle } from "../../../generate/package/bundles";
 import { upgradeTask, type UpgradeTask } from "../../../components/program/task";
-import { eraOf } from "../../../components/recipe/facts/talos-release";
+import { injectionOf } from "../../../components/recipe/facts/talos-release";
 import {
   kubeletImage,
   provideTalos,
@@ -443,7 +443,7 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
       upgradeTaskFor(schematics.gpu, {
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
-          ...(eraOf(RELEASE) === "cdi"
+          ...(injectionOf(RELEASE) === "cdi"
             ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" as const }]
             : []),
         ],

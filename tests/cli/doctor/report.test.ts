@@ -4,7 +4,7 @@ import type { System } from "../../../components/diagnosis/system";
 import { unsafeParts, hostileName } from "../hostile";
 
 const system: System = {
-  era: "cdi",
+  injection: "cdi",
   mode: "devicePlugin",
   namespace: "gpu",
   gpuMachines: [{ name: "gpu-1" }],
@@ -12,7 +12,7 @@ const system: System = {
   nodeSelector: {},
 };
 const {
-  era: _era,
+  injection: _injection,
   mode: _mode,
   namespace: _namespace,
   ...unknownSystem

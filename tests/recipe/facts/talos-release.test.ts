@@ -1,7 +1,7 @@
 import {
   capabilitiesOf,
   driverRows,
-  eraOf,
+  injectionOf,
   extensionsOf,
   findRelease,
   knownMinors,
@@ -241,8 +241,8 @@ test.each([
   ["v1.14.6", "cdi"],
   ["v1.15.0-beta.0", "nri"], // the GPU Operator makes them
   ["nonsense", "legacy"], // as on the oldest minor
-])("the way in which Talos %s offers cards to a cluster (its era) is %s", (version, era) =>
-  expect(eraOf(version)).toBe(era),
+])("Talos %s injects cards into containers by: %s", (version, injection) =>
+  expect(injectionOf(version)).toBe(injection),
 );
 
 test.each(minorRows)("the row of Talos 1.$minor has every capability", (row) => {

@@ -70,8 +70,8 @@ test("with any options, the containerd part is valid TOML and contains all of th
         cdiSpecDirs: dirs,
       }),
       fc.constantFrom("legacy" as const, "cdi" as const),
-      (spec, era) => {
-        const table: any = parse(containerdPart(spec, era).toml ?? "");
+      (spec, injection) => {
+        const table: any = parse(containerdPart(spec, injection).toml ?? "");
         const settings = table.plugins?.[runtime];
         expect(settings?.containerd?.default_runtime_name).toBe(
           spec.nvidiaDefaultRuntime ? "nvidia" : undefined,

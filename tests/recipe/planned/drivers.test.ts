@@ -371,7 +371,7 @@ test("a module that a patch declares with parameters is not declared again, but 
 test("a stack with an unknown Talos release and an unknown card can be planned and checked", () =>
   expectPlan(
     { talosVersion: "v9.9", machine: { gpus: [{ model: "Voodoo 2" }] } },
-    { machine: { gpuCount: 1, era: "legacy" }, findings: [/^talos-version /, /^gpu-model /] },
+    { machine: { gpuCount: 1, injection: "legacy" }, findings: [/^talos-version /, /^gpu-model /] },
   ));
 
 test("a custom installer image replaces the Factory's, and the plan has only the branch of its driver", () =>

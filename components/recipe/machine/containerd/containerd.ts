@@ -2,7 +2,7 @@ import { parse, stringify, TomlError, type TomlTable } from "smol-toml";
 import { defined, isMapping } from "../../mapping";
 import { remembering } from "../../memory";
 import type { ContainerdSpec } from "../../spec/index";
-import type { Era } from "../../types";
+import type { Injection } from "../../types";
 
 /**
  * Path of the item in `machine.files` with containerd's settings. No other item may contain settings of containerd.
@@ -26,11 +26,12 @@ export const baseSpec = "/etc/cri/conf.d/base-spec.json";
  * own. `toml` is undefined if no option is set. `error` is set if `extra` is not TOML. `clashes` are dotted keys that
  * two fragments set to different values; the later fragment wins.
  */
-export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era) => {
+export const containerdPart = remembering((spec: ContainerdSpec = {}, injection: Injection) => {
   const clashes: string[] = [];
   const table: TomlTable = {};
   const { table: { version: _, ...extra } = {}, error } = parseToml(spec.extra ?? "");
-  for (const fragment of [...typedFragments(spec, era), extra]) merge(table, fragment, "", clashes);
+  for (const fragment of [...typedFragments(spec, injection), extra])
+    merge(table, fragment, "", clashes);
   return {
     ...defined({
       toml: Object.keys(table).length > 0 ? `${stringify(table).trim()}\n` : undefined,
@@ -40,7 +41,7 @@ export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era) 
   };
 });
 
-function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
+function typedFragments(spec: ContainerdSpec, injection: Injection): TomlTable[] {
   const runtime = (settings: TomlTable): TomlTable => ({ plugins: { [runtimePlugin]: settings } });
   const dirs = spec.cdiSpecDirs ?? [];
   return [
@@ -49,7 +50,9 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
     ...(dirs.length > 0
       ? [
           runtime({
-            cdi_spec_dirs: [...new Set([...(era === "legacy" ? containerdCdiDirs : []), ...dirs])],
+            cdi_spec_dirs: [
+              ...new Set([...(injection === "legacy" ? containerdCdiDirs : []), ...dirs]),
+            ],
           }),
         ]
       : []),

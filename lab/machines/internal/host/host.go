@@ -33,16 +33,16 @@ type Machine interface {
 	Clock() *clock.Clock // the lab's clock
 }
 
-// Era says how NVIDIA's extensions install the driver.
-type Era string
+// Injection says how a Talos release injects cards into containers.
+type Injection string
 
 const (
-	// EraLegacy is Talos <= 1.12: libraries under /usr/local/glibc, no CDI specification.
-	EraLegacy Era = "legacy"
-	// EraCDI is Talos >= 1.13: libraries under /usr/local, CDI specification in /run/cdi/nvidia.yaml.
-	EraCDI Era = "cdi"
-	// EraNRI is Talos >= 1.15: libraries under /usr/local, and no part of the container toolkit.
-	EraNRI Era = "nri"
+	// InjectionLegacy is Talos <= 1.12: libraries under /usr/local/glibc, no CDI specification.
+	InjectionLegacy Injection = "legacy"
+	// InjectionCDI is Talos >= 1.13: libraries under /usr/local, CDI specification in /run/cdi/nvidia.yaml.
+	InjectionCDI Injection = "cdi"
+	// InjectionNRI is Talos >= 1.15: libraries under /usr/local, and no part of the container toolkit.
+	InjectionNRI Injection = "nri"
 )
 
 // Release returns minor and patch of a Talos 1.x release, or zeros for other text. A pre-release counts as its release.
@@ -57,15 +57,15 @@ func Minor(version string) int {
 	return minor
 }
 
-// EraOf returns the era of a Talos release (siderolabs/extensions c5480f9, Talos 1.13; #1222, Talos 1.15).
-func EraOf(version string) Era {
+// InjectionOf returns how a Talos release injects cards (siderolabs/extensions c5480f9, Talos 1.13; #1222, Talos 1.15).
+func InjectionOf(version string) Injection {
 	switch minor := Minor(version); {
 	case minor >= 15:
-		return EraNRI
+		return InjectionNRI
 	case minor >= 13:
-		return EraCDI
+		return InjectionCDI
 	}
-	return EraLegacy
+	return InjectionLegacy
 }
 
 // Extension is a system extension of the running image.
@@ -108,7 +108,7 @@ type Snapshot struct {
 	TalosVersion string // of the running release, e.g. v1.12.6
 	// KubernetesVersion is the version of the kubelet's image in the configuration, e.g. v1.35.0.
 	KubernetesVersion string
-	Era               Era
+	Injection         Injection
 	Extensions        []Extension // of the running image
 	Modules           []string    // loaded modules, with the names of /proc/modules (nvidia_uvm)
 	// DriverVersion is the version of the loaded NVIDIA kernel modules that drive the cards, or "" if the driver is not

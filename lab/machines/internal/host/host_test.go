@@ -25,8 +25,8 @@ func TestErasAreThoseOfTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range table.Minors {
-		want := map[string]Era{"nobody": EraLegacy, "extension": EraCDI, "operator": EraNRI}[row.CDI]
-		if got := EraOf(fmt.Sprintf("v1.%d.0", row.Minor)); got != want {
+		want := map[string]Injection{"nobody": InjectionLegacy, "extension": InjectionCDI, "operator": InjectionNRI}[row.CDI]
+		if got := InjectionOf(fmt.Sprintf("v1.%d.0", row.Minor)); got != want {
 			t.Errorf("Talos 1.%d: %s, the table has %q", row.Minor, got, row.CDI)
 		}
 	}

@@ -135,13 +135,13 @@ export const updatesMistakes: Mistakes = {
       ],
     },
   ],
-  "era-crossing": [
+  "injection-change": [
     {
       name: "Machines that cross Talos 1.13 or 1.15",
       base: "modern",
       findings: [
         {
-          check: "era-crossing",
+          check: "injection-change",
           field: "machines",
           severity: "warning",
           says: [
@@ -158,7 +158,7 @@ export const updatesMistakes: Mistakes = {
       `,
       findings: [
         {
-          check: "era-crossing",
+          check: "injection-change",
           field: "machines",
           severity: "warning",
           says: [
@@ -178,7 +178,7 @@ export const updatesMistakes: Mistakes = {
       `,
       findings: [
         {
-          check: "era-crossing",
+          check: "injection-change",
           field: "machines",
           severity: "warning",
           says: [
@@ -188,7 +188,7 @@ export const updatesMistakes: Mistakes = {
       ],
     },
   ],
-  "next-era": [
+  "next-injection": [
     {
       name: "An external release that does not fit Talos 1.13, in a stack with Talos 1.12",
       base: "rtx5070ti",
@@ -206,7 +206,7 @@ export const updatesMistakes: Mistakes = {
       `,
       findings: [
         {
-          check: "next-era",
+          check: "next-injection",
           field: "external",
           severity: "note",
           says: [

@@ -274,7 +274,7 @@ func (p *pod) configMap(ctx context.Context, name string) (*corev1.ConfigMap, er
 // nvidia-container-cli of the exec dies in the glibc loader (siderolabs/extensions#940). Other hooks succeed.
 func (p *pod) postStart(spec *corev1.Container) error {
 	hooked := spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil && spec.Lifecycle.PostStart.Exec != nil
-	if !hooked || p.handler != toolkit.Handler || p.session.machine.Snapshot().Era != host.EraLegacy {
+	if !hooked || p.handler != toolkit.Handler || p.session.machine.Snapshot().Injection != host.InjectionLegacy {
 		return nil
 	}
 	return errors.New("PostStartHookError: rpc error: code = Unknown desc = failed to exec in container: failed to start exec: OCI runtime exec failed: " +

@@ -126,7 +126,7 @@ func (c *Container) SeesNVML() bool {
 // folder.
 func (c *Container) mountsDriver(at string, folders ...string) bool {
 	s := c.Machine.Snapshot()
-	fits := s.Era != host.EraLegacy && s.DriverVersion != "" && s.LibraryVersion == s.DriverVersion
+	fits := s.Injection != host.InjectionLegacy && s.DriverVersion != "" && s.LibraryVersion == s.DriverVersion
 	return fits && slices.Contains(folders, c.MountsHost(at))
 }
 

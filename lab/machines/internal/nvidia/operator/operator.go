@@ -129,7 +129,7 @@ func (o *Operator) invalid(ctx context.Context, c *programs.Container, component
 	// On Talos <= 1.12 no folder has both the library and nvidia-smi (gpu-operator#1687). Since 1.13 the host's
 	// /usr/bin has nvidia-smi. So the driver is the host's, and hostPaths.driverInstallDir is ignored (runValidation;
 	// gpu-operator#2501).
-	case component == "driver" && (s.Era == host.EraLegacy || s.LibraryVersion == ""):
+	case component == "driver" && (s.Injection == host.InjectionLegacy || s.LibraryVersion == ""):
 		return "failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under " + c.Env["DRIVER_INSTALL_DIR"]
 	case component == "driver" && !isUp:
 		return "nvidia-smi: exit status 9: the driver is not up"

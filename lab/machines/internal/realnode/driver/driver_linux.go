@@ -24,7 +24,7 @@ func Install(spec *boot.Spec) error {
 	}
 	toolkit, linked := toolkitFor(spec.Toolkit()), []string{"nvidia-smi", "nvidia-ctk", "nvidia-cdi-hook"}
 	installed := append(linked[1:], "nvidia-container-runtime", "nvidia-container-runtime-hook")
-	if spec.Era == host.EraNRI { // siderolabs/extensions#1222
+	if spec.Injection == host.InjectionNRI { // siderolabs/extensions#1222
 		installed, linked = nil, linked[:1]
 	}
 	for _, name := range installed {
@@ -55,7 +55,7 @@ func Install(spec *boot.Spec) error {
 	if err := said("/sbin/ldconfig"); err != nil {
 		return err
 	}
-	if spec.Era != host.EraCDI || spec.DriverVersion == "" { // only EraCDI's image writes a CDI specification
+	if spec.Injection != host.InjectionCDI || spec.DriverVersion == "" { // only InjectionCDI's image writes a CDI specification
 		return nil
 	}
 	if err := os.MkdirAll("/run/cdi", 0o755); err != nil {
@@ -182,7 +182,7 @@ func toolkitFor(release string) (nearest toolkit) {
 
 // InStead returns the toolkit release that the node runs if its image has another one, or "".
 func InStead(spec *boot.Spec) string {
-	if runs := toolkitFor(spec.Toolkit()).release; spec.HasToolkit() && spec.Era != host.EraNRI && runs != spec.Toolkit() {
+	if runs := toolkitFor(spec.Toolkit()).release; spec.HasToolkit() && spec.Injection != host.InjectionNRI && runs != spec.Toolkit() {
 		return runs
 	}
 	return ""

@@ -98,7 +98,7 @@ func ask(lab string) (found facts.Facts, err error) {
 	}
 	found.Cards = gpu.Unsplit(found.Key, found.Snapshot)
 	s := &found.Snapshot
-	s.Era = host.EraOf(s.TalosVersion)
+	s.Injection = host.InjectionOf(s.TalosVersion)
 	if text, err := os.ReadFile("/proc/driver/nvidia/version"); err == nil {
 		if version := driver.FindSubmatch(text); version != nil {
 			s.DriverVersion, s.LibraryVersion = string(version[1]), string(version[1])

@@ -121,7 +121,7 @@ func (m *Machine) criParts() map[string]string {
 	image := m.running()
 	parts := map[string]string{"00-base.part": containerd.BasePart(host.Minor(image.Version))}
 	for _, extension := range image.Extensions {
-		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") && host.EraOf(image.Version) != host.EraNRI {
+		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") && host.InjectionOf(image.Version) != host.InjectionNRI {
 			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
 		}
 	}

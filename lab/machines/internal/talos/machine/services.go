@@ -91,7 +91,7 @@ func extensionServices(s *state, extension host.Extension) []resources.Service {
 		}
 		cdi.State, cdi.Message = "Waiting", "Waiting for service \"ext-nvidia-persistenced\" to be \"up\""
 	}
-	if host.EraOf(s.slots.Running.Version) == host.EraCDI {
+	if host.InjectionOf(s.slots.Running.Version) == host.InjectionCDI {
 		list = append(list, cdi)
 	}
 	return list

@@ -71,7 +71,7 @@ func (m *Machine) snapshot() host.Snapshot {
 		BootID:             now.id,
 		TalosVersion:       image.Version,
 		KubernetesVersion:  configuration.KubernetesVersion(parts),
-		Era:                host.EraOf(image.Version),
+		Injection:          host.InjectionOf(image.Version),
 		Extensions:         slices.Clone(image.Extensions),
 		Modules:            slices.Clone(now.driver.Modules),
 		DriverVersion:      now.driver.Version,

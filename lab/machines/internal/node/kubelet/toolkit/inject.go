@@ -86,11 +86,11 @@ func Manages(root string, pod *corev1.Pod, container string) bool {
 }
 
 // atLeast compares the minor of the machine's toolkit, since every major is 1. If the image does not say its toolkit,
-// the era decides.
+// the way of injection decides.
 func atLeast(s host.Snapshot, wanted int) bool {
 	var minor int
 	if _, err := fmt.Sscanf(s.Toolkit(), "1.%d", &minor); err != nil {
-		return s.Era != host.EraLegacy
+		return s.Injection != host.InjectionLegacy
 	}
 	return minor >= wanted
 }
@@ -141,7 +141,7 @@ func HandlerOf(s host.Snapshot, class string) (string, error) {
 	if slices.Contains(s.Runtimes, handler) || len(s.Runtimes) == 0 && handler == "runc" {
 		return handler, nil
 	}
-	if s.Era != host.EraLegacy { // containerd 2.2
+	if s.Injection != host.InjectionLegacy { // containerd 2.2
 		return "", fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: no runtime for %q is configured", host.Identifier(s.BootID, handler), handler)
 	}
 	return "", fmt.Errorf("rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for %q is configured", handler)

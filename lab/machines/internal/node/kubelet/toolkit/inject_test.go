@@ -11,7 +11,7 @@ import (
 
 func twoCards() host.Snapshot {
 	return host.Snapshot{
-		Era:            host.EraLegacy,
+		Injection:      host.InjectionLegacy,
 		DriverVersion:  "570.172.08",
 		LibraryVersion: "570.172.08",
 		Sysctls:        map[string]string{"net.core.bpf_jit_harden": "1"},
@@ -43,11 +43,11 @@ func TestInject(t *testing.T) {
 		{"driver not up", func(s *host.Snapshot) { s.DriverVersion = "" }, Request{Handler: "nvidia", Visible: "all"}, 0, "driver not loaded"},
 		{"libraries of another branch", func(s *host.Snapshot) { s.LibraryVersion = "535.1" }, Request{Handler: "nvidia", Visible: "all"}, 0, "driver/library version mismatch"},
 		{"hardened", func(s *host.Snapshot) { s.Sysctls = nil }, Request{Handler: "nvidia", Visible: "all"}, 0, "last insn is not an exit or jmp"},
-		{"hardening does not matter with CDI", func(s *host.Snapshot) { s.Sysctls, s.Era = nil, host.EraCDI }, Request{Handler: "nvidia", Visible: "all"}, 2, ""},
+		{"hardening does not matter with CDI", func(s *host.Snapshot) { s.Sysctls, s.Injection = nil, host.InjectionCDI }, Request{Handler: "nvidia", Visible: "all"}, 2, ""},
 		{"hardening does not matter with toolkit 1.18", func(s *host.Snapshot) { s.Sysctls, s.Extensions = nil, toolkit118 }, Request{Handler: "nvidia", Visible: "all"}, 2, ""},
 		{"driver not up with toolkit 1.18", func(s *host.Snapshot) { s.DriverVersion, s.Extensions = "", toolkit118 }, Request{Handler: "nvidia", Visible: "all"}, 0, "failed to initialize NVML: Driver Not Loaded"},
 		{"unknown device with toolkit 1.18", func(s *host.Snapshot) { s.Extensions = toolkit118 }, Request{Handler: "nvidia", Visible: "nope"}, 0, `failed to construct OCI spec modifier: failed to create the automatic CDI modifier: failed to generate CDI spec for mode "auto": failed to construct device spec generators: identifier is not a valid UUID or index: "nope"`},
-		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "runc", Allocation: devices.Allocation{ByCDI: true, Devices: []string{uuid}}}, 1, ""},
+		{"CDI", func(s *host.Snapshot) { s.Injection = host.InjectionCDI }, Request{Handler: "runc", Allocation: devices.Allocation{ByCDI: true, Devices: []string{uuid}}}, 1, ""},
 	}
 	for _, test := range cases {
 		snapshot := twoCards()
