@@ -4,26 +4,29 @@ import type { Card } from "./data/cards";
 type Memory = Pick<Card, "memoryMiB" | "memoriesMiB" | "rebuiltMiB">;
 
 /**
- * Greatest relative difference between the memory that a card reports and its nominal size. A10 and T4 keep a sixteenth
- * for error correction, and `16G` in powers of ten is 7 % less than 16 GiB. Cards of one name differ by more: the
- * nearest two sizes are 10 and 12 GiB.
+ * Greatest relative difference between the memory that a card reports and its nominal size. A10 and T4 reserve a
+ * sixteenth for error correction, and a user's `16G` (powers of ten) is 7 % less than 16 GiB. Two sizes of cards with
+ * one name differ by more: the closest pair is 10 and 12 GiB.
  */
 const tolerance = 0.08;
 
-/** Sizes in MiB that a card of this name may have; empty if its memory is unknown. */
+/** Sizes in MiB that a card of this name may have, including rebuilt cards; empty if the size is unknown. */
 export function memorySizes({ memoryMiB, memoriesMiB, rebuiltMiB }: Memory): number[] {
   const sold = memoriesMiB ?? (memoryMiB === undefined ? [] : [memoryMiB]);
   return rebuiltMiB === undefined ? sold : [...sold, rebuiltMiB];
 }
 
-/** The size of a card that a user means, e.g. 16380 by 16 GiB; undefined if the card has no similar size. */
+/**
+ * The size of a card that is nearest to the size that a user wrote, e.g. 16380 for 16 GiB; undefined if no size is
+ * similar.
+ */
 export function meantSize(card: Memory, saidMiB: number): number | undefined {
   const distance = (size: number): number => Math.abs(size - saidMiB) / size;
   const [nearest] = memorySizes(card).toSorted((a, b) => distance(a) - distance(b));
   return nearest !== undefined && distance(nearest) <= tolerance ? nearest : undefined;
 }
 
-/** Least and greatest memory that a card may have, in MiB; undefined if its memory is unknown. */
+/** Least and greatest memory of a card in MiB, without rebuilt cards; undefined if the memory is unknown. */
 export function memoryBounds({
   memoryMiB,
   memoriesMiB,
@@ -43,7 +46,7 @@ export const sizesInWords = (sizes: readonly number[]): string =>
 const sized = new Map<string, Card>();
 
 /**
- * The card with one size of memory. The result is the same object each time, because callers compare cards by identity.
+ * The card with this size of memory. Equal arguments give the same object, because callers compare cards by identity.
  */
 export function withMemory(card: Card, memoryMiB: number): Card {
   if (card.memoryMiB === memoryMiB) return card;

@@ -9,18 +9,18 @@ export type { Card } from "./data/cards";
 export { memoryBounds, memorySizes, meantSize, sizesInWords } from "./card-memory";
 export { cardOf, findCard, isTooOld, knownModels, statedMemory } from "./find-card";
 
-/** An architecture of NVIDIA's, and the drivers and CUDA releases that support it. */
+/** An architecture of NVIDIA cards, and the drivers and CUDA releases that support it. */
 export interface Architecture {
   name: string;
-  /** Flavours of the kernel modules that support it; the first one is the default. */
+  /** Flavours of the kernel modules that support the architecture; the first one is the default. */
   flavours: ModuleFlavour[];
-  /** First CUDA release that can compile for it, e.g. `12.8`. */
+  /** First CUDA release that can compile for the architecture, e.g. `12.8`. */
   firstCuda: string;
-  /** Last CUDA major that supports it; undefined if the current one does. */
+  /** Last CUDA major that supports the architecture; undefined if the current CUDA does. */
   lastCudaMajor?: number;
-  /** Oldest driver that supports it. */
+  /** Oldest driver that supports the architecture. */
   minDriver: string;
-  /** Last driver branch that supports it; undefined if the current one does. */
+  /** Last driver branch that supports the architecture; undefined if the current branch does. */
   lastDriverBranch?: number;
 }
 
@@ -28,24 +28,27 @@ export interface Architecture {
 export interface MigGeometry {
   /** Profiles, each with the number of instances on one card. */
   profiles: Record<string, number>;
-  /** Devices that `all-balanced` makes on one card; undefined if mig-parted has no such configuration for it. */
+  /**
+   * Number of devices by profile that `all-balanced` makes on one card; undefined if mig-parted has no such
+   * configuration for the card.
+   */
   balanced?: Record<string, number>;
   /**
-   * Profiles whose configuration in the operator's list names only other cards, so that the MIG manager reports success
-   * and splits nothing. Default: none.
+   * Profiles that the operator's MIG configuration lists only for other cards. With such a profile the MIG manager
+   * reports success but splits no card. Default: none.
    */
   unlisted?: readonly string[];
   /** Oldest driver with MIG on this card. */
   minDriver: string;
   /**
-   * Whether a change of the MIG mode needs a reset of the card, and then survives reboots. This is so only for Ampere.
-   * Newer cards change the mode at once, and lose it when the driver is unloaded. Source: NVIDIA MIG user guide,
+   * Whether a change of the MIG mode needs a reset of the card (only Ampere). On such a card the mode survives reboots.
+   * Newer cards change the mode at once, but lose it when the driver is unloaded. Source: NVIDIA MIG user guide,
    * "Enable MIG Mode".
    */
   modeNeedsReset?: boolean;
   /**
-   * Whether its instances can do graphics and choose their media engines, as on RTX PRO cards. Source: NVIDIA MIG user
-   * guide.
+   * Whether MIG instances can run graphics, and can be made with or without media engines, as on RTX PRO cards. Source:
+   * NVIDIA MIG user guide.
    */
   graphics?: boolean;
 }
@@ -55,7 +58,7 @@ export const migGeometries: Record<string, MigGeometry> = geometries;
 
 const architectureByName = new Map((architectures as Architecture[]).map((row) => [row.name, row]));
 
-/** Architecture of a card of the tables. */
+/** Architecture of a card. */
 export function architectureOf(card: Card): Architecture {
   const architecture = architectureByName.get(card.architecture);
   if (!architecture)
@@ -70,15 +73,15 @@ export const flavoursOf = (card: Card): ModuleFlavour[] =>
   card.flavours ?? architectureOf(card).flavours;
 
 /**
- * Whether the open modules of a driver find this card only with `NVreg_OpenRmEnableUnsupportedGpus=1`. Without it such
- * old modules load, and find no device.
+ * Whether the open modules of a driver find this card only with the parameter `NVreg_OpenRmEnableUnsupportedGpus=1`.
+ * Without this parameter such old modules load, but find no device.
  */
 export const openModulesRefuse = (card: Card, driver: string): boolean =>
   card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 
 /**
- * Whether a card is part of a superchip with an arm64 processor. The name is for both: it begins with the letters of
- * the processor (G for Grace) and of the card, e.g. GH200, GB300, GB10.
+ * Whether a card is part of a superchip with an arm64 processor. The model's name names both: it begins with a letter
+ * for the processor (G for Grace) and a letter for the card, e.g. GH200, GB300, GB10.
  */
 export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
   /^(NVIDIA )?G[HB]\d/.test(model);
@@ -87,8 +90,8 @@ export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
  * Kernel arguments that a machine with these cards needs. From Talos 1.13 on the arm64 kernel uses branch target
  * identification, which makes NVIDIA's modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14,
  * nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same processor, so it gets the argument although no
- * report about it is known. Other arm64 machines with a card in a slot do not get it, because no report about them is
- * known either; a note names the argument.
+ * report about it is known. Other arm64 machines, with a card in a slot, do not get the argument, because no report
+ * about them is known either. A note of the checks names the argument for them.
  */
 export const kernelArgsFor = (cards: readonly Card[]): string[] =>
   cards.some(isOfArm64) ? ["arm64.nobti"] : [];
@@ -110,15 +113,15 @@ export function lastCudaOf(card: Card): string | undefined {
   return major === undefined ? undefined : (cuda.lastOfMajor as Record<number, string>)[major];
 }
 
-/** MIG geometry of a card; undefined if it has no MIG. */
+/** MIG geometry of a card; undefined if the tables have none. */
 export const migOf = (card: Card): MigGeometry | undefined =>
   card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
- * Range of a card's power limits in watts. An unknown bound differs by board and is in no data sheet, so it is guessed.
- * The least limit is then a quarter of the reference design's power, and the greatest is one and a half times that
- * power. A guess serves the emulation or a note, and never a refusal. Undefined for cards whose power the tables lack,
- * and for cards without a power limit.
+ * Range of a card's power limits in watts. If a bound differs by board and is in no data sheet, the function guesses
+ * it: the least limit is a quarter of the default power, and the greatest is one and a half times the default power.
+ * Only the lab's emulation and notes use a guess; no check refuses a stack because of it. Undefined for cards whose
+ * power the tables lack, and for cards without a power limit.
  */
 export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;

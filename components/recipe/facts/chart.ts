@@ -25,7 +25,7 @@ export function judgesOf(name: ChartName, version: string): ChartValues[] {
   return [previousRelease, nextRelease].filter((chart) => chart !== undefined);
 }
 
-/** A value that has no effect, or a wrong effect. */
+/** A value that the chart would ignore or misread. */
 export interface ChartValueFinding {
   path: string;
   /** `unknown` if the chart lacks the value; else the type that it should have. */
@@ -34,11 +34,12 @@ export interface ChartValueFinding {
 
 /**
  * Checks values by the releases of `judgesOf`. If there are two releases, a value is a mistake only if both refuse it.
- * For a version older or newer than all tables there is only one release. A value that this release lacks may be right,
- * so its path is `uncheckable`. Misspelt values and values that no release has are mistakes.
+ * For a version that is older or newer than all releases in the tables, there is only one release. A value that this
+ * release lacks may be right, so its path is `uncheckable`. But a value that looks misspelt, or that no release has
+ * (`hintOf`), is a mistake.
  *
- * @returns the mistakes, the paths that no table can check (`uncheckable`), and the release that was used. Without
- * mistakes and paths if the text is not a version.
+ * @returns the mistakes, the paths that no table can check (`uncheckable`), and the release that was used. If the text
+ * is not a version, there are no mistakes and no paths.
  */
 export function judgeValues(
   name: ChartName,
@@ -66,7 +67,7 @@ export function judgeValues(
   };
 }
 
-/** Values that users expect in the charts but that no chart has, each with a remedy. */
+/** Patterns of values that users expect but that no chart has, each with a remedy. */
 const hints: [RegExp, Pick<FindingText, "remedy" | "ofFiles">][] = [
   [
     /\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/,
@@ -93,8 +94,8 @@ export const hintOf = (path: string): Pick<FindingText, "remedy" | "ofFiles"> | 
   hints.find(([pattern]) => pattern.test(path))?.[1];
 
 /**
- * The value that a user probably meant by an unknown value: the chart has a value at the same place whose last key
- * differs in one or two letters. Keys that are only similar have another meaning (`operator.defaultRuntime`,
+ * The path that a user probably meant by an unknown path. The chart has this path, and its last key differs from the
+ * user's in at most two letters. Keys that differ more have another meaning (`operator.defaultRuntime`,
  * `operator.defaultGPUMode`).
  */
 export function nearestPathTo(chart: ChartValues, path: string): string | undefined {

@@ -13,15 +13,15 @@ export interface ContainerdRelease {
   /** Minor of containerd 2, e.g. 0 for 2.0. */
   minor: number;
   /**
-   * Whether the tables list the Talos release. If not, `minor` is that of the nearest older release, and the real one
-   * may be higher.
+   * Whether the tables list the Talos release. If not, `minor` is that of the nearest older Talos release, and the
+   * release's real containerd may have a higher minor.
    */
   isKnown: boolean;
 }
 
 /**
- * The containerd of a Talos release. For a text or a release that the tables lack, it is that of the nearest older
- * release.
+ * The containerd of a Talos release. If the tables lack the release, the function returns the containerd of the nearest
+ * older release; for a text that is no release, that of the oldest minor.
  */
 export function containerdOf(talosVersion: string): ContainerdRelease {
   const { minor, patch } = parseTalosVersion(talosVersion) ?? { minor: 0, patch: 0 };
@@ -39,14 +39,15 @@ const roots: Record<string, string> = data.roots;
 /** IDs of the plugins whose tables are known. */
 export const knownPlugins: string[] = Object.keys(roots).filter((id) => id !== "");
 
-/** Name of the structure of a plugin's table; for `""` that of the whole file. */
+/** Name of the structure of a plugin's table; for `""` the name of the whole file's structure. */
 export const structureOfPlugin = (id: string): string | undefined =>
   Object.hasOwn(roots, id) ? roots[id] : undefined;
 
 /**
  * Keys of a structure with their types.
  *
- * @param last last minor whose keys also count, if the release may have a later minor. Default: only `minor` counts.
+ * @param last last minor whose keys the result also contains, if the release may have a later minor than `minor`.
+ * Default: only `minor` counts.
  */
 export const containerdKeys = (
   structure: string,

@@ -15,11 +15,12 @@ export function readContract(text: string): string | undefined {
 }
 
 /**
- * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. The contract
- * should stay that of the cluster's creation, even after upgrades of Talos (siderolabs/terraform-provider-talos#401;
- * siderolabs/talos#13885). The field `versionContract` sets it. Without this field the contract is the older of the
- * running and the wanted release, because the machine gets its configuration before its upgrade. A preview then refuses
- * a change of the contract.
+ * Talos' version contract of an owned machine: the release whose defaults the generated configuration has. Even after
+ * upgrades of Talos, the contract should stay the release that created the cluster
+ * (siderolabs/terraform-provider-talos#401; siderolabs/talos#13885). The field `versionContract` sets the contract.
+ * Without this field the contract is the older of the running and the wanted release, because the machine gets its
+ * configuration before its upgrade. Without this field, a preview refuses an update that would change the contract
+ * (`driftFinding`).
  */
 export function contractOf({
   versionContract,
@@ -35,15 +36,18 @@ export function contractOf({
   return semver.lt(running, targetVersion) ? runningVersion : talosVersion;
 }
 
-/** Minor of a contract: Talos' generator ignores the rest (talos, pkg/machinery/config/contract.go). */
+/**
+ * Major and minor of a contract, e.g. `v1.12`: Talos' generator ignores the patch release (talos,
+ * pkg/machinery/config/contract.go).
+ */
 export function contractMinor(contract: string): string {
   const release = semver.parse(contract);
   return release === null ? contract : `v${release.major}.${release.minor}`;
 }
 
 /**
- * Finding for a version contract that would change although the stack does not set it; undefined if it stays, or if the
- * stack sets it.
+ * Finding for a version contract that would change although the stack does not set it; undefined if the contract stays,
+ * or if the stack sets it.
  *
  * @param previousContract contract of the last update; undefined if that update generated no configuration.
  * @param isStated whether the stack sets `versionContract`.

@@ -7,8 +7,8 @@ const ofBranch: Record<string, string> = tables.ofBranch;
 const floors: Record<string, string> = tables.floors;
 
 /**
- * Newest CUDA that a driver supports, e.g. `12.8` for 570.211.01. If the tables lack its branch, that of the nearest
- * older branch.
+ * Newest CUDA that a driver supports, e.g. `12.8` for 570.211.01. If the tables lack the driver's branch, the function
+ * uses the nearest older branch.
  */
 export function cudaOfDriver(driver: string): string {
   const older = Object.keys(ofBranch).filter((branch) => Number(branch) <= majorOf(driver));
@@ -16,7 +16,8 @@ export function cudaOfDriver(driver: string): string {
 }
 
 /**
- * Newest CUDA that the drivers and the cards of all GPU machines support; `0.0` if no GPU machine has a known driver.
+ * Newest CUDA that the drivers and the cards of all GPU machines support; `0.0` if no driver is known, and no card
+ * limits CUDA.
  */
 export function clusterCuda(machines: MachineFacts[]): string {
   const limits = machines.flatMap((machine) => [
@@ -26,15 +27,15 @@ export function clusterCuda(machines: MachineFacts[]): string {
   return leastDotted(limits) ?? "0.0";
 }
 
-/** Newest CUDA sample that runs with a CUDA release; the oldest sample if none does. */
+/** Image of the newest CUDA sample that runs with a CUDA release; the oldest sample if none runs. */
 export const smokeTestImage = (cuda: string): string => newestImage(tables.samples, cuda);
 
-/** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
+/** Oldest driver for an image of a CUDA release; undefined if the tables lack the CUDA release's major. */
 export const cudaFloor = (cuda: string): string | undefined => floors[majorOf(cuda)];
 
 /**
- * CUDA of an image, and the oldest driver for it (`floor`), if the machine's driver is older. Undefined if the
- * machine's driver is new enough, or if one of the three is unknown.
+ * If a machine's driver is too old for an image: the image's CUDA release, and the oldest driver for this CUDA release
+ * (`floor`). Undefined if the driver is new enough, or if the driver, the CUDA release or the floor is unknown.
  */
 export function newerCuda(
   image: string,
@@ -48,10 +49,10 @@ export function newerCuda(
 }
 
 /**
- * Whether the package cuda-compat in NVIDIA's CUDA images lets the cards run a newer CUDA than their driver supports.
- * It does so on data-center cards; on a GeForce it fails with error 804. Source:
- * docs.nvidia.com/deploy/cuda-compatibility, forward compatibility; the variable NVIDIA_REQUIRE_CUDA of the images of
- * CUDA 13.0, whose list begins with driver 535.
+ * Whether the package cuda-compat in NVIDIA's CUDA images lets all cards of a machine run a newer CUDA than their
+ * driver supports. The package does so on data-center cards. On a GeForce card programs fail with CUDA error 804.
+ * Source: docs.nvidia.com/deploy/cuda-compatibility, forward compatibility; the variable NVIDIA_REQUIRE_CUDA of the
+ * images of CUDA 13.0, whose list begins with driver 535.
  */
 export const isForwardCompatible = ({ uses }: Pick<MachineFacts, "uses">): boolean =>
   uses.every(({ card }) => card?.family === "datacenter");
@@ -71,21 +72,21 @@ export function cudaOfImage(image: string): string | undefined {
 }
 
 /**
- * CUDA of vLLM's images: their tags name vLLM's release, and the table has the oldest CUDA that this release is built
- * with.
+ * CUDA of a vLLM image. The image's tag names a release of vLLM, and the table has the oldest CUDA with which this
+ * release is built.
  */
 function cudaOfVllmImage(image: string): string | undefined {
   const release = /(?:^|\/)vllm-openai:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];
   return release && tables.ofVllm.find(({ from }) => compareDotted(release, from) >= 0)?.cuda;
 }
 
-/** vLLM's image for a driver's CUDA. */
+/** Newest vLLM image for the CUDA release that a driver supports. */
 export const vllmImage = (cuda: string): string =>
   `vllm/vllm-openai:${newestImage(tables.ofVllm, cuda)}`;
 
 /**
- * ComfyUI's image for a driver's CUDA. Every driver from 525 on supports all minor versions of CUDA 12
- * (docs.nvidia.com/deploy/cuda-compatibility), so below 12.6 the oldest image also works.
+ * Newest ComfyUI image for the CUDA release that a driver supports. Every driver from 525 on supports all minor
+ * versions of CUDA 12 (docs.nvidia.com/deploy/cuda-compatibility), so below 12.6 the oldest image also works.
  */
 export const comfyUiImage = (cuda: string): string => newestImage(tables.ofComfyUi, cuda);
 

@@ -1,8 +1,8 @@
 import { DriverBranch, ModuleFlavour } from "../spec/index";
 
 /**
- * Part of NVIDIA's software that an extension contains. Source: siderolabs/extensions, nvidia-gpu; the user-space
- * libraries of a driver are in the container toolkit's extension, so modules and toolkit must be of one branch.
+ * Part of NVIDIA's software that an extension contains. The toolkit's extension also contains the driver's user-space
+ * libraries, so a machine's modules and toolkit must have the same branch. Source: siderolabs/extensions, nvidia-gpu.
  */
 export interface NvidiaExtension {
   kind: "modules" | "toolkit" | "fabricmanager" | "gdrdrv";
@@ -40,7 +40,7 @@ export function fabricManagerExtension(branch: DriverBranch): string {
 /** Part of NVIDIA's software in the extension with this exact name; undefined for other extensions. */
 export const nvidiaExtension = (name: string): NvidiaExtension | undefined => named.get(name);
 
-/** Whether a service belongs to an extension of NVIDIA's, by its name in Talos, e.g. `ext-nvidia-persistenced`. */
+/** Whether a Talos service belongs to an NVIDIA extension, by the service's name, e.g. `ext-nvidia-persistenced`. */
 export const isNvidiaService = (name: string): boolean => name.startsWith("ext-nvidia-");
 
 /**
@@ -62,11 +62,11 @@ function branched(nameOf: (branch: DriverBranch) => string): string[] {
 }
 
 /**
- * An extension's name with a branch: for a name without a branch, the name that the Image Factory uses; else the same
- * name.
+ * The name that the Image Factory uses for an NVIDIA extension whose name lacks the branch. Any other name stays the
+ * same.
  */
 export const branchedName = (name: string): string =>
   Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name]![0]! : name;
 
-/** Whether a name contains NVIDIA's name, even if it is not official. */
+/** Whether an extension's name contains `nvidia`, even if no official extension has this name. */
 export const soundsLikeNvidia = (name: string): boolean => name.includes("nvidia");

@@ -5,8 +5,8 @@ import type { ReleaseFactsSpec } from "../spec/index";
 export const defaultFactoryUrl = "https://factory.talos.dev";
 
 /**
- * URL of the Image Factory for a stack. The environment variable TALOS_GPU_FACTORY, if set, replaces every Factory,
- * e.g. by a mirror or by the lab's Factory.
+ * URL of the Image Factory for a stack. If the environment variable TALOS_GPU_FACTORY is set, its URL replaces the
+ * stack's, e.g. by that of a mirror or of the lab's Factory.
  *
  * @param url of the Factory that the stack names.
  * @returns a URL without a slash at its end.
@@ -19,8 +19,8 @@ export const factoryAt = (
 /**
  * Reads the facts about a release from the Image Factory's list of extensions (`GET
  * /version/<release>/extensions/official`). The tags contain the versions: `<driver>-<toolkit>` for the toolkit's
- * extension, `<driver>-<release>` for the modules. The result lacks facts that the list lacks. Source:
- * siderolabs/image-factory, docs/api.md; siderolabs/extensions, nvidia-gpu, VERSION of each.
+ * extension, `<driver>-<release>` for the modules. The function leaves out facts that the list lacks. Source:
+ * siderolabs/image-factory, docs/api.md; siderolabs/extensions, nvidia-gpu, the file VERSION of each extension.
  *
  * @throws Error if the answer is not such a list.
  */

@@ -17,16 +17,16 @@ import type { GpuSpec } from "../spec/index";
 const geometryOfListed = mig.ofListedCards as Record<string, string>;
 
 /**
- * Form of the names of cards that only the open kernel modules support, although their chip works with both flavours in
- * other cards: Grace Hopper. Source:
+ * Pattern of the names of cards that only the open kernel modules support, although the modules of both flavours
+ * support other cards with the same chip: Grace Hopper. Source:
  * developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules (Grace Hopper and Blackwell
  * must use the open modules).
  */
 const openModulesOnly = /\bGH200\b/;
 
 /**
- * A model's name without vendor, family, case and punctuation. Of `GA102 [GeForce RTX 3090]`, as lspci prints it, only
- * the part in brackets.
+ * A model's name in lower case, without vendor, family and punctuation. From a name as lspci prints it, e.g. `GA102
+ * [GeForce RTX 3090]`, the function takes only the part in brackets.
  */
 function normalize(model: string): string {
   return model
@@ -55,8 +55,8 @@ function addAliases(): void {
 }
 
 /**
- * Facts about a card from the list of PCI IDs: its architecture by its chip, and its memory if the name contains it.
- * Power limits are not among them.
+ * Facts about a card in the list of PCI IDs: the chip gives the architecture, and the name may contain the memory. The
+ * list has no power limits.
  */
 function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
@@ -83,20 +83,23 @@ function cardOfChip(name: string, chip: string): Card | undefined {
 }
 
 /**
- * Memory in a listed name in MiB, e.g. in `RTX 4060 Ti 16GB`. The number in the name of a GH200 is the processor's
- * memory.
+ * Memory in MiB that a name in the list of PCI IDs contains, e.g. `RTX 4060 Ti 16GB`; undefined if the name contains
+ * none. The number in the name of a GH200 is the processor's memory.
  */
 function memoryInName(name: string): number | undefined {
   const gigabytes = /^GH200/.test(name) ? undefined : / (\d+) ?GB\b/.exec(name)?.[1];
   return gigabytes === undefined ? undefined : Number(gigabytes) * 1024;
 }
 
-/** Compute capability by the letters of a chip's or a card's name. */
+/**
+ * Compute capability in the first row of the table whose prefix of chip names `isMeant` accepts; undefined if there is
+ * none.
+ */
 function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
   return Object.entries(chips.computeCapabilities).find(([start]) => isMeant(start))?.[1];
 }
 
-/** Facts that a card's name contains. */
+/** Facts that follow from a card's name. */
 function traitsOfName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
   const family = familyOf(name);
   const pciDevice = family === "datacenter" ? "0302_10de" : "0300_10de";
@@ -112,7 +115,7 @@ function familyOf(name: string): CardFamily {
   return /^(Quadro|NVS|RTX|T\d)/.test(name) ? "workstation" : "geforce";
 }
 
-/** Words that a name may have in addition to the table's name, from the most to the least specific. */
+/** Words at the end of a name that the name in the tables spells differently or lacks. Earlier rows are tried first. */
 const additions: [addition: RegExp, replacement: string][] = [
   [/(mobile|notebook|laptop|maxq)$/, "laptopgpu"],
   [/(mobile|notebook|laptopgpu|laptop|maxq)$/, "withmaxqdesign"],
@@ -124,9 +127,8 @@ const additions: [addition: RegExp, replacement: string][] = [
 
 /**
  * The card with a model name, in any spelling that a driver prints, with or without vendor and family; undefined if the
- * tables lack it. A size of memory at the end does not affect the architecture, so it is optional. It is required for a
- * card with MIG that exists with several sizes. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its line,
- * also names a card.
+ * tables lack it. A name may end in a memory size that the table's name lacks, except for cards with MIG, whose
+ * geometry depends on the size. The model may also be a PCI ID (`10de:1b06`) or a line of `lspci -nn` with such an ID.
  */
 export function findCard(model: string): Card | undefined {
   const device = deviceIn(model);
@@ -151,7 +153,10 @@ export function isTooOld(model: string): boolean {
     : isOlderDevice(device);
 }
 
-/** Facts that are true of all cards with a device ID. Their names may differ in memory or cooling. */
+/**
+ * The card with a device ID. If several cards share the ID, only the facts that are true of all of them; such cards
+ * differ in memory or cooling.
+ */
 function cardOfDevice(id: string): Card | undefined {
   const candidates = [
     ...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? [])),
@@ -223,8 +228,8 @@ export function statedMemory({ memory }: Pick<GpuSpec, "memory">): number | unde
 }
 
 /**
- * The known size that a stack means; if no size is known, the size in the stack. A check reports a size with which the
- * card does not exist.
+ * The card with the memory size that the stack states, or with the nearest known size. If the card does not exist with
+ * a similar size, the function ignores the stated size, and a check reports it.
  */
 function withStatedMemory(card: Card, statedMiB: number | undefined): Card {
   if (statedMiB === undefined) return card;

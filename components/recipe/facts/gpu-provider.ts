@@ -3,9 +3,9 @@ import type { ChartName } from "./chart";
 /** A field of a stack that installs a GPU provider. */
 export type GpuProviderField = "gpuOperator" | "devicePlugin" | "dra";
 
-/** The chart that offers the nodes' GPUs to Kubernetes: the GPU Operator, the device plugin or the DRA driver. */
+/** The chart that makes the nodes' GPUs known to Kubernetes: the GPU Operator, the device plugin or the DRA driver. */
 export interface GpuProvider {
-  /** Field of a stack that selects it. */
+  /** Field of a stack that selects this GPU provider. */
   field: GpuProviderField;
   chart: ChartName;
   /** Name of the GPU provider in a sentence. */
@@ -13,15 +13,15 @@ export interface GpuProvider {
   /** Repository of its chart. */
   repository: string;
   /**
-   * Controller with a pod on each machine whose cards it offers: its name in a sentence, and a pattern of its pods'
-   * names.
+   * Pods on each GPU node that make the node's cards known to Kubernetes: the program's name in a sentence, and a
+   * pattern of the pods' names.
    */
   offers: { words: string; pods: RegExp };
   /** Whether the GPU provider itself finds and labels the nodes with cards, and exports their metrics. */
   findsNodes: boolean;
   /**
-   * DeviceClass that pods claim; absent if they request a resource. A resource's name has a `/`, and a class's name has
-   * none.
+   * DeviceClass of the devices that pods claim; absent if pods request a resource instead. A resource's name has a `/`,
+   * and a class's name has none.
    */
   deviceClass?: string;
 }
@@ -87,8 +87,8 @@ export const gpuProviderOfField = (field: GpuProviderField): GpuProvider =>
   Object.values<GpuProvider>(gpuProviders).find((provider) => provider.field === field)!;
 
 /**
- * The first GPU provider that a stack selects. For a stack without one it is the operator, and a check refuses the
- * stack.
+ * The first GPU provider that a stack selects. If the stack selects none, the function returns the operator, and a
+ * check refuses the stack.
  */
 export const gpuProviderNameOf = (spec: {
   [field in GpuProviderField]?: unknown;
@@ -108,9 +108,9 @@ export const leaderWorkerSet = {
   namespace: "lws-system",
   definition: "leaderworkersets.leaderworkerset.x-k8s.io",
   api: "leaderworkerset.x-k8s.io/v1",
-  /** Label of its pods with their index in the group; `0` marks the leader. */
+  /** Label of a LeaderWorkerSet's pods with the pod's index in its group; the leader has `0`. */
   index: "leaderworkerset.sigs.k8s.io/worker-index",
-  /** Label of its pods with the name of the LeaderWorkerSet. */
+  /** Label of a LeaderWorkerSet's pods with the name of the LeaderWorkerSet. */
   set: "leaderworkerset.sigs.k8s.io/name",
 } as const;
 

@@ -19,7 +19,7 @@ export interface CardUse {
   card?: Card;
 }
 
-/** Facts about a machine's cards and driver. Its recipe and the checks follow from them. */
+/** Facts about a machine's cards and driver. The plan of the machine and the checks follow from these facts. */
 export interface MachineFacts {
   name: string;
   spec: MachineSpec;
@@ -30,7 +30,7 @@ export interface MachineFacts {
   gpuCount: number;
   branch: DriverBranch;
   flavour: ModuleFlavour;
-  /** Driver of the kernel modules; undefined without a GPU or without a known release. */
+  /** Version of NVIDIA's driver; undefined if the machine has no GPU, or if the Talos release is unknown. */
   driverVersion?: string;
   /** Sorted, without duplicates. */
   extensions: string[];
@@ -92,9 +92,9 @@ export function machineFacts(
 }
 
 /**
- * Whether the cards are those of an HGX board with NVSwitches: eight modules of a kind that exists on such boards.
- * Without the fabric manager no program can use them (CUDA error 802). Boards of four have no switch. Source:
- * siderolabs/docs v1.13, nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
+ * Whether the cards are those of an HGX board with NVSwitches: at least eight SXM modules of a model that exists on
+ * such boards. Without the fabric manager no program can use these cards (CUDA error 802). Boards of four have no
+ * switch. Source: siderolabs/docs v1.13, nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
  */
 export function hasSwitches(uses: CardUse[]): boolean {
   const modules = uses.filter(({ card }) => card !== undefined && onBoards.test(card.model));
@@ -112,20 +112,21 @@ export const hasNoSwitch = (uses: CardUse[]): boolean =>
   );
 
 /**
- * Form of the names of data-center cards that exist as SXM modules, except names with PCIe. Boards of P100 and of V100
- * SXM2 have no NVSwitch, which exists from SXM3 (DGX-2) on.
+ * Pattern of the names of cards whose machine may have NVSwitches: data-center cards that exist as SXM modules or in
+ * superchips, except names with PCIe or NVL. Boards with P100 or V100 SXM2 have no NVSwitch, because NVSwitches exist
+ * only from SXM3 (DGX-2) on.
  */
 const maybeSwitched =
   /SXM(?!2)|HBM|DGX-|^(PG|A100|A800|H\d|GH\d|G?B[123]\d\d)(?!.*(PCIe|PCIE|NVL|L ))/;
 
-/** Form of the names of cards that are modules of HGX boards. */
+/** Pattern of the names of cards that are modules of HGX boards. */
 const onBoards =
   /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
 
 /**
- * Default branch of the driver: `production`, unless only the driver of `lts` supports all cards. This is so for
- * Maxwell to Volta on Talos ≥ 1.13: 580 is their last branch, and production is 595. It is also so for cards newer than
- * the production driver of Talos 1.12 (570; its lts is 580).
+ * Default branch of the driver: `production`, unless only the driver of `lts` supports all cards. On Talos ≥ 1.13 this
+ * is so for Maxwell to Volta cards: 580 (lts) is the last branch that supports them, and production is 595. On Talos
+ * 1.12 this is so for cards that are too new for its production driver (570), but not for its lts driver (580).
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";

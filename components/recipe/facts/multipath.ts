@@ -4,17 +4,17 @@ import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import { multipath } from "./data/since.json";
 import { parseTalosVersion } from "./version";
 
-/** Whether a document configures multipathd in the form for releases before Talos 1.15. */
+/** Whether a document is the ExtensionServiceConfig by which Talos before 1.15 configures multipathd. */
 export const configuresMultipath = (value: unknown): boolean =>
   valueAt(value, "kind") === "ExtensionServiceConfig" &&
   valueAt(value, "name") === multipath.service;
 
-/** Whether a release's multipathd waits forever because of such a document. */
+/** Whether multipathd of a Talos release waits forever if the configuration has such a document. */
 export const refusesMultipath = (talosVersion: string): boolean =>
   (parseTalosVersion(talosVersion)?.minor ?? 0) >= multipath.since;
 
 /**
- * Finding for a machine's current configuration that keeps multipathd of the next image from starting.
+ * Finding for a machine's current configuration if it would keep multipathd of the next image from starting.
  *
  * @param extensions of the next image.
  */

@@ -12,8 +12,8 @@ const chips: readonly [chip: string, names: string[]][] = Object.entries(listed.
 );
 
 /**
- * Chips in the list of PCI IDs, each with the names of its cards as `nvidia-smi` prints them, without the vendor. Both
- * are sorted.
+ * Chips in the list of PCI IDs, each with the names of its cards as `nvidia-smi` prints them, without the vendor. Chips
+ * and names are sorted.
  */
 export const listedChips = chips.filter(([chip]) => !isOlder(chip));
 

@@ -7,8 +7,8 @@ import type { SharingSpec } from "../spec/index";
 /** Sharing of a machine's cards by the device plugin. */
 export interface Sharing extends SharingSpec {
   /**
-   * Whether the plan does not count all units: the configuration for sharing is outside of the stack, has a
-   * placeholder, or has settings other than replicas of whole cards. The node may then offer more units.
+   * Whether the node may offer more GPUs than the plan counts. This is so if the sharing configuration is outside of
+   * the stack, has a placeholder, or sets something other than replicas of whole cards.
    */
   unread?: boolean;
   /** Whether the configuration refuses a pod that requests several replicas. */
@@ -19,8 +19,8 @@ export interface Sharing extends SharingSpec {
 const gpuResource = "nvidia.com/gpu";
 
 /**
- * Resource that workloads request. With the MIG strategy mixed: whole cards if a machine has some, else the smallest
- * devices.
+ * Resource that workloads request. With the MIG strategy `mixed`, this is the whole card if a machine has an unsplit
+ * card, else the smallest MIG device.
  */
 export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
   if (sharing?.timeSlicing?.renameByDefault) return `${gpuResource}.shared`;
@@ -46,7 +46,7 @@ const migResource = (profile: string): string =>
 /**
  * Resource that one workload requests.
  *
- * @param otherwise The cluster's resource, for workloads that name no MIG profile.
+ * @param otherwise the cluster's resource, for a workload without a MIG profile, or without the MIG strategy `mixed`.
  */
 export const workloadResource = (
   sharing: SharingSpec | undefined,
@@ -58,8 +58,8 @@ export const workloadResource = (
     : otherwise;
 
 /**
- * Units that a node should offer, by resource name; empty without a GPU. The node may offer more of the resources in
- * `atLeastOf`.
+ * Number of GPU resources that a node should offer, by resource name; empty for a machine without a GPU. Of the
+ * resources in `atLeastOf` the node may offer more.
  */
 export function allocatableOf(
   machine: MachineFacts,
@@ -73,8 +73,8 @@ export function allocatableOf(
 }
 
 /**
- * Resources that a node may offer in a greater number than `allocatableOf` counts, because the number of its cards'
- * instances or replicas is unknown.
+ * Resources that a node may offer in a greater number than `allocatableOf` counts, because the number of MIG instances
+ * or replicas is unknown.
  */
 export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined): string[] {
   const { mig, unread } = sharing ?? {};
@@ -85,7 +85,8 @@ export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined):
 }
 
 /**
- * Whether a card may have MIG with a geometry that the tables lack. The plan then counts one instance of the profile.
+ * Whether a card may have MIG, but the tables lack its geometry. The plan counts one instance of the profile on such a
+ * card.
  */
 const isCountedOn = (card: Card | undefined, profile: string): boolean =>
   card !== undefined &&
@@ -93,7 +94,7 @@ const isCountedOn = (card: Card | undefined, profile: string): boolean =>
   card.mayHaveMig === true &&
   profileName(profile) !== "balanced";
 
-/** Whether a profile splits cards. */
+/** Whether a profile splits cards, i.e. whether it is not `all-disabled`. */
 export const splits = (profile: string): boolean => profileName(profile) !== "disabled";
 
 /**
@@ -104,8 +105,8 @@ export const canSplit = ({ cards }: MachineFacts): boolean =>
   cards.some((card) => migOf(card) !== undefined || card.mayHaveMig);
 
 /**
- * MIG devices of a machine, by resource name. With the strategy single they are `nvidia.com/gpu`, and time slicing
- * shares them like cards.
+ * MIG devices of a machine, by resource name. With the MIG strategy `single` the devices have the resource name
+ * `nvidia.com/gpu`, and time slicing shares them like cards.
  */
 function migDevices(
   machine: MachineFacts,
@@ -149,8 +150,8 @@ export function instancesOf(
 }
 
 /**
- * Whether a card has a profile with some attributes. Cards for computing have only `+me`, on their smallest instances
- * (A30: 1g and 2g); RTX PRO cards have all attributes.
+ * Whether a card has a MIG profile with an attribute. Cards without graphics in MIG have only `+me`, and only on their
+ * smallest instances (A30: 1g and 2g). RTX PRO cards have all attributes, but `4g` only `+gfx`.
  */
 function mayHave(
   geometry: NonNullable<ReturnType<typeof migOf>>,
@@ -184,16 +185,16 @@ export const migConfigName = (profile: string): string =>
   `all-${profileName(profile).replace("+", ".")}`;
 
 /**
- * Name of the ConfigMap with a configuration for sharing. The operator's pods apply a changed content
- * only under a new name, so the name follows from the content. Source:
- * docs.nvidia.com, GPU Operator, "Updating a Time-Slicing Config Map".
+ * Name of the ConfigMap with a configuration for sharing. The operator's pods read a changed configuration only from a
+ * ConfigMap with a new name, so the name contains a hash of the content. Source: docs.nvidia.com, GPU Operator,
+ * "Updating a Time-Slicing Config Map".
  */
 export const sharingConfigName = (config: string): string => `gpu-sharing-${shortHash(config, 8)}`;
 
 /**
- * The device plugin's configuration for sharing; undefined without sharing. By default it makes the kubelet refuse a
- * request for more than one replica, because several give no more of a card. The stack may allow such requests. Source:
- * k8s-device-plugin, README, "Shared Access to GPUs".
+ * The device plugin's configuration for sharing; undefined without sharing. By default the plugin refuses a pod that
+ * requests more than one replica, because several replicas give the pod no larger share of a card. The stack may allow
+ * such requests. Source: k8s-device-plugin, README, "Shared Access to GPUs".
  */
 export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
   if (!sharing?.timeSlicing) return undefined;

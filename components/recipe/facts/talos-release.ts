@@ -13,17 +13,17 @@ import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
  */
 export type Injection = "legacy" | "cdi" | "nri";
 
-/** Capabilities and contents of all releases of a minor. */
+/** Properties that all releases of a Talos minor share. */
 export interface Capabilities {
   /**
-   * Source of NVIDIA's container toolkit. With the extension containerd has a handler `nvidia`, which a RuntimeClass
-   * names. The GPU Operator's toolkit adds no handler, since Talos' configuration of containerd is read-only; it gives
-   * all cards to a pod by its NRI plugin.
+   * Source of NVIDIA's container toolkit. If an extension contains the toolkit, containerd has a handler `nvidia` for a
+   * RuntimeClass. The GPU Operator's toolkit adds no handler, because Talos' configuration of containerd is read-only.
+   * Instead, its NRI plugin gives all cards to pods that need all of them, e.g. for monitoring.
    */
   toolkit: "extension" | "operator";
   /**
-   * Program that makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's
-   * toolkit, or none, if no tool finds the driver's files.
+   * Program that writes the CDI specification of all cards: `extension` (the service ext-nvidia-cdi-gen), `operator`
+   * (the operator's toolkit) or `nobody`, if no program finds the driver's files.
    */
   cdi: "nobody" | "extension" | "operator";
   /** Folder of the driver's libraries, e.g. `/usr/local/lib`. */
@@ -54,8 +54,8 @@ export interface DriverRow {
   /** Version of the NVIDIA container toolkit; absent if no extension contains it. */
   toolkit?: string;
   /**
-   * Whether the row is inferred from the releases around it. The Factory's answer overrides it, and the update verifies
-   * only the driver's branch.
+   * Whether the row is inferred from the neighbouring releases. The Image Factory's answer overrides such a row.
+   * Without this answer the update verifies only the driver's branch.
    */
   inferred?: boolean;
 }
@@ -63,12 +63,12 @@ export interface DriverRow {
 /** Drivers of every release in the tables, by minor and patch. */
 export const driverRows: DriverRow[] = tables.drivers;
 
-/** Facts that are true of all releases of a minor. */
+/** Facts about all releases of a Talos minor. */
 export interface MinorRow extends Capabilities {
   minor: number;
   /**
-   * Versions of containerd by ranges of patch releases, oldest first. A range has one minor of containerd, and the
-   * version of its first release.
+   * Versions of containerd by ranges of patch releases, oldest first. All releases of a range have the same minor of
+   * containerd; `version` is that of the first release.
    */
   containerd: { from: number; to: number; version: string }[];
   /** First and last Kubernetes minor that this Talos supports. */
@@ -78,7 +78,10 @@ export interface MinorRow extends Capabilities {
 /** All minors that this package knows, oldest first. */
 export const minorRows = tables.minors as MinorRow[];
 
-/** Official extensions, each with the minors that have it. Without `to` the newest minor in the tables still has it. */
+/**
+ * Official extensions by the Talos minors that have them. If `to` is absent, the newest minor in the tables still has
+ * the extensions.
+ */
 export const extensionRows: { from: number; to?: number; names: string[] }[] = extensions.rows;
 
 /** Facts about one Talos release. */
@@ -86,15 +89,18 @@ export interface Release {
   version: TalosVersion;
   minor: MinorRow;
   drivers: DriverRow;
-  /** Source of the drivers; undefined if they are from the tables. */
+  /** Where the drivers come from if the tables lack or only infer the release; else undefined. */
   beyondTables?: BeyondTables;
-  /** Whether the drivers are assumed, so that only their branch can be verified. */
+  /**
+   * Whether the drivers are assumed, because the Image Factory's answer is missing. The update then verifies only their
+   * branch.
+   */
   assumed?: boolean;
   /** Official extensions in the Factory's list; undefined if the minor's list applies. */
   extensions?: string[];
 }
 
-/** Source of the drivers of a release that the tables lack, or only infer. */
+/** Where the drivers of a release come from that the tables lack or only infer. */
 export interface BeyondTables {
   /** Whether the tables infer the release. */
   inferred: boolean;
@@ -107,8 +113,8 @@ export interface BeyondTables {
 }
 
 /**
- * Whether the tables list a release. `newer`: they know its minor, but lack the release or only infer it. `unknown`:
- * they lack its minor.
+ * Whether the tables list a release. `newer`: the tables have other releases of its minor, or only infer the release.
+ * `unknown`: the tables lack its minor.
  */
 export function releaseInTables(text: string): "known" | "newer" | "unknown" {
   const version = parseTalosVersion(text);
@@ -169,7 +175,7 @@ const firstJitCdi = "1.18.0";
 
 /**
  * Whether a release's toolkit adds cards to containers by nvidia-container-cli, with its BPF device filter. Toolkits up
- * to 1.17 do, so Talos up to 1.11. For an unknown release the way of injection decides.
+ * to 1.17 do, so Talos up to 1.11 does. If the toolkit is unknown, the answer is yes for Talos ≤ 1.12.
  */
 export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolean {
   const release = findRelease(text, facts);
@@ -180,8 +186,8 @@ export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolea
 }
 
 /**
- * Capabilities of a release: those of its minor, else of the nearest earlier minor in the tables. For a text that is
- * not a release they are those of the oldest minor.
+ * Properties of a release's minor. If the tables lack the minor, the function uses the nearest earlier minor; for a
+ * text that is not a release, the oldest one.
  */
 export function capabilitiesOf(text: string): Capabilities {
   const minor = parseTalosVersion(text)?.minor ?? 0;
@@ -202,7 +208,7 @@ export function nextInjectionAfter(text: string): number | undefined {
     ?.minor;
 }
 
-/** Official extensions of a minor, with the Factory's prefix. */
+/** Official extensions of a minor, with the prefix `siderolabs/`. */
 export const extensionsOf = remembering(
   (minor: number) =>
     new Set(
@@ -212,11 +218,11 @@ export const extensionsOf = remembering(
     ),
 );
 
-/** Minors that have an extension (name with prefix), oldest first; empty if no release has it. */
+/** Minors that have an extension, oldest first; empty if none has it. The name has the prefix `siderolabs/`. */
 export const minorsWith = (extension: string): number[] =>
   minorRows.map((row) => row.minor).filter((minor) => extensionsOf(minor).has(extension));
 
-/** The newest release in the tables that is not inferred: neither a beta nor only announced. */
+/** The newest release in the tables whose row is not inferred. */
 export function newestRelease(): string {
   const { minor, to } = driverRows.findLast(({ inferred }) => !inferred)!;
   return `v1.${minor}.${to}`;

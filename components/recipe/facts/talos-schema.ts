@@ -6,12 +6,12 @@ import data from "./data/talos-schema.json";
  * makes the data).
  *
  * Types: `string`, `boolean`, `integer`, `unsigned`, `number`, `duration`, `base64`, `object` (a mapping of anything),
- * `any`; `=a|b` (one of these), `/REGEX`, `@NAME` (a structure), `[T` (a list), `{T` (a mapping of names to T) and
- * `(T T)` (either). A leading `!` marks what is required.
+ * `any`; `=a|b` (one of these), `/REGEX`, `@NAME` (a structure), `[T` (a list), `{T` (a mapping of names to T) and `(T
+ * T)` (either). A leading `!` marks a required key.
  */
 export type TypeText = string;
 
-/** A value that is the same in all minors, or ranges of minors with one value each. */
+/** A type that is the same in all minors, or a list of types, each with its range of minors. */
 type Ranged = string | (string | number)[][];
 
 const kinds: Record<string, Ranged> = data.kinds;
@@ -20,14 +20,19 @@ const structures: Record<string, Record<string, Ranged>> = data.defs;
 /** Minors with a known schema, oldest first, e.g. 8 for Talos 1.8. */
 const schemaMinors: number[] = data.releases.map((release) => Number(release.split(".")[1]));
 
-/** The minor whose schema applies to a release: its own, else the nearest one. */
+/**
+ * The minor whose schema the checks use for a minor of Talos: the same minor if its schema is known, else the nearest
+ * minor.
+ */
 export function schemaMinor(minor: number): { minor: number; isKnown: boolean } {
   const [oldest = minor, newest = minor] = [schemaMinors[0], schemaMinors.at(-1)];
   const nearest = Math.min(Math.max(minor, oldest), newest);
   return { minor: nearest, isKnown: nearest === minor };
 }
 
-/** Name for the kind of the document with `machine` and `cluster`, which itself has no field `kind`. */
+/**
+ * Name that this package gives to the document with `machine` and `cluster`, because this document has no field `kind`.
+ */
 export const mainKind = "Config";
 
 /** Kinds of documents of a minor. */

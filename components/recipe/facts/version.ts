@@ -27,7 +27,10 @@ export const parseTalosVersion = remembering(
   (text) => text,
 );
 
-/** Orders dotted numbers of any length, e.g. drivers `580.65.06` and `580.126.20` or CUDA `12.8` and `13.0`: negative, zero or positive. */
+/**
+ * Compares dotted numbers of any length, e.g. drivers `580.65.06` and `580.126.20`. The result is negative if `left` is
+ * lower, zero if both are equal, and positive if `left` is higher.
+ */
 export function compareDotted(left: string, right: string): number {
   const a = left.split(".").map(Number);
   const b = right.split(".").map(Number);
@@ -42,5 +45,5 @@ export function compareDotted(left: string, right: string): number {
 export const leastDotted = (values: string[]): string | undefined =>
   [...values].sort(compareDotted)[0];
 
-/** First number of a dotted one: the branch of a driver, the major of CUDA. */
+/** First part of a dotted number, e.g. the branch of a driver or the major of CUDA. */
 export const majorOf = (dotted: string): number => Number(dotted.split(".")[0]);

@@ -8,11 +8,11 @@ const splits = {
 };
 
 /**
- * Splits a model over the GPUs of one or more machines. Pipeline parallelism splits it over machines. Tensor
- * parallelism uses the remaining GPUs after pipeline and data parallelism in the arguments.
+ * Splits a model over the GPUs of one or more machines: pipeline parallelism splits it over the machines, and tensor
+ * parallelism over the GPUs of each machine. Sizes in the arguments take precedence, also one for data parallelism.
  *
- * @returns the two sizes; flags for the sizes that the arguments do not set (pipeline parallelism only over machines);
- * and the number of all GPUs of the server.
+ * @returns the two sizes; `flags` for sizes that the arguments do not set (pipeline parallelism only for several
+ * machines); and `uses`, the number of GPUs over which the server splits the model.
  */
 export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>) {
   const [statedTensor, statedPipeline, data = 1] = [
@@ -37,8 +37,8 @@ export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpe
 export const masterPort = 29501;
 
 /**
- * Name of the LeaderWorkerSet of a server over several machines. A LeaderWorkerSet has a Service of its own name, so it
- * cannot have the server's name: the server's Service has that name.
+ * Name of the LeaderWorkerSet of a server over several machines. A LeaderWorkerSet creates a Service with its own name.
+ * So it must not have the server's name, which the server's Service already has.
  */
 export const groupName = (server: string): string => `${server}-group`;
 

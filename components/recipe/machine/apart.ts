@@ -1,7 +1,7 @@
 import { defined } from "../mapping";
 import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../spec/index";
 
-/** The stack from the view of a machine: with the machine's own Talos release and driver, if it has them. */
+/** The stack with the Talos release and the driver of one machine, if the machine's fields set them. */
 export function specFor(spec: ClusterSpec, { talosVersion, driver }: MachineSpec): ClusterSpec {
   if (talosVersion === undefined && driver === undefined) return spec;
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
@@ -16,14 +16,17 @@ export function specFor(spec: ClusterSpec, { talosVersion, driver }: MachineSpec
   };
 }
 
-/** Facts about a Talos release from a stack or the Image Factory. */
+/**
+ * Facts about a Talos release that the user or the Image Factory gave; undefined if the stack has none for this
+ * release.
+ */
 export const factsOf = (
   { releaseFacts, otherReleaseFacts = [] }: ClusterSpec,
   talosVersion: string,
 ): ReleaseFactsSpec | undefined =>
   [releaseFacts, ...otherReleaseFacts].find((facts) => facts?.talosVersion === talosVersion);
 
-/** Clusters of the machines with their own Talos release or driver: one cluster for each combination. */
+/** The machines with their own Talos release or driver, as one stack for each combination of release and driver. */
 export function machineGroups(spec: ClusterSpec): ClusterSpec[] {
   const groups = new Map<string, ClusterSpec>();
   for (const [name, machine] of Object.entries(spec.machines)) {

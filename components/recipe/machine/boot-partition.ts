@@ -3,30 +3,31 @@ import type { FieldFinding } from "../rules/finding";
 /**
  * The partition from which a machine's boot loader reads images: `EFI` with systemd-boot, `BOOT` with GRUB. Talos gave
  * it 1101 or 1000 MiB before 1.11, and gives it 2101 or 2000 MiB since (talos v1.14.1,
- * pkg/machinery/imager/quirks/partitions.go and quirks.go, minTalosVersionBoot2G). It never changes the size later.
+ * pkg/machinery/imager/quirks/partitions.go and quirks.go, minTalosVersionBoot2G). Talos never changes the size of an
+ * existing partition.
  */
 export interface BootPartition {
   name: "EFI" | "BOOT";
   bytes: number;
 }
 
-/** An image with the size of the part that an installation writes to the boot partition. */
+/** An image, with the size of the files that its installation writes to the boot partition. */
 export interface BootImage {
   /** E.g. `v1.14.1`. */
   talosVersion: string;
-  /** Lower bound of the size in bytes; undefined if it is unknown. */
+  /** Least possible size in bytes; undefined if the size is unknown. */
   bytes: number | undefined;
 }
 
 /**
- * Finding about a boot partition that cannot hold a machine's images. An upgrade keeps the image that runs, deletes
- * older ones, and writes the new one next to it (talos v1.14.1, bootloader/sdboot/sdboot.go, Upgrade; with GRUB as A
- * and B, bootloader/grub/install.go). NVIDIA's extensions make images large, so the older partitions are too small for
- * some images (siderolabs/talos#12551).
+ * Finding about a boot partition that cannot hold a machine's images. An upgrade keeps the running image, deletes older
+ * images, and writes the new image next to the running one (talos v1.14.1, bootloader/sdboot/sdboot.go, Upgrade; with
+ * GRUB as A and B, bootloader/grub/install.go). NVIDIA's extensions make images large, so the older partitions are too
+ * small for some images (siderolabs/talos#12551).
  *
  * @param machine node name.
  * @param images the running image, then each image that the update installs, in order.
- * @returns at most one finding, about the first image without room. An image of unknown size counts as nothing.
+ * @returns at most one finding, about the first image that does not fit. An image of unknown size counts as 0 bytes.
  */
 export function withoutRoom(
   machine: string,
@@ -53,7 +54,7 @@ export function withoutRoom(
   return [];
 }
 
-/** Remedy for a boot partition without room. */
+/** Remedy for a boot partition that is too small. */
 export const moreRoom =
   "remove extensions from the machine, or delete its disk with `talosctl reset` and install Talos 1.11 or newer, which makes a partition of 2 GiB";
 

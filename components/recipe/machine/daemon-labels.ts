@@ -4,8 +4,8 @@ import type { GpuProviderName } from "../types";
 
 /**
  * Labels by which the DaemonSets of this package find the stack's own machines. The operator's label
- * `nvidia.com/gpu.present` is on every machine with a card, also on a machine that is in no stack and has no driver. On
- * such a machine an update of a DaemonSet would wait forever for a pod.
+ * `nvidia.com/gpu.present` is on every node with a card, also on a node that is in no stack and has no driver. A pod
+ * would never become ready there, so an update of the DaemonSet would never complete.
  */
 export const daemonLabel = {
   validationMarkers: "talos-gpu/validation-markers",
@@ -17,8 +17,8 @@ export const daemonLabel = {
 export const powerLimitLabel = (watts: number): string => `${watts}w`;
 
 /**
- * Daemon labels of a GPU machine. The DaemonSets select labels and not machine names, so that an added or removed
- * machine changes no DaemonSet.
+ * Labels of a GPU machine that the package's DaemonSets select. The DaemonSets select labels and not machine names, so
+ * that an added or removed machine changes no DaemonSet.
  */
 export const daemonLabels = (
   { powerLimit }: MachineSpec,

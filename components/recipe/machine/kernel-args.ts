@@ -3,9 +3,10 @@ export const splitKernelArgs = (text: string): string[] =>
   text.split(/\s+/).filter((word) => word !== "");
 
 /**
- * A kernel argument that is a parameter of one of NVIDIA's modules, in the form for a built-in module. It has no
- * effect, because Talos loads these modules only with the parameters of its configuration (siderolabs/extensions,
- * nvidia.conf; talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go).
+ * The module and the parameter in a kernel argument such as `nvidia.NVreg_…=1`; undefined for other arguments. Such an
+ * argument has no effect, because Talos loads these modules only with the parameters of its configuration
+ * (siderolabs/extensions, nvidia.conf; talos v1.13.9,
+ * internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go).
  */
 export function moduleParameterIn(arg: string): { module: string; parameter: string } | undefined {
   const [, module = "", parameter = ""] = /^"?(nvidia(?:[_-]\w+)?)\.(.+)$/s.exec(arg) ?? [];
@@ -17,7 +18,7 @@ export function moduleParameterIn(arg: string): { module: string; parameter: str
   return { module: module.replaceAll("-", "_"), parameter: whole };
 }
 
-/** Arguments of an image that a kernel's command line lacks. */
+/** Arguments of an image that a kernel's command line does not show in effect. */
 export function argsMissingIn(imageArgs: readonly string[], commandLine: string): string[] {
   const running = splitKernelArgs(commandLine);
   const wantedArgs = imageArgs.flatMap(splitKernelArgs);

@@ -26,16 +26,17 @@ export interface RunningImage extends BootDemands {
    */
   configuredArgs: string[];
   /**
-   * Arguments of the active configuration, if the boot loader uses only these. Absent if it uses the image's arguments.
+   * Kernel arguments of the active configuration, if the boot loader uses only these. Absent if the boot loader uses
+   * the image's arguments.
    */
   bootArgs?: string[];
   /** E.g. `metal`. */
   platform?: string;
-  /** Partition for the machine's images; absent if it is unknown. */
+  /** Partition for the machine's images; absent if the partition is unknown. */
   bootPartition?: BootPartition;
 }
 
-/** `T` with fields that may be undefined, as in a task from JSON. */
+/** `T` whose fields may also be undefined. */
 type Loose<T> = { [field in keyof T]: T[field] | undefined };
 
 /** Content of the machine's next image. */
@@ -46,9 +47,9 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
    * overlay.
    */
   installer?: string;
-  /** Whether the stack chooses NVIDIA's modules and toolkit of the machine. */
+  /** Whether the machine has GPUs, so that the stack chooses NVIDIA's modules and toolkit. */
   gpu: boolean;
-  /** Fields of the driver that the stack does not set, so that the card decides. Default: none. */
+  /** Fields of `driver` that the stack does not set, so that their values follow from the card. Default: none. */
   unnamedDriver?: readonly DriverField[] | undefined;
 }
 
@@ -56,14 +57,14 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
 export type DriverField = keyof DriverSpec;
 
 /**
- * Names in the list of extensions that are not extensions: the schematic's entry, and the modules' dependencies (talos,
- * pkg/imager and pkg/machinery/extensions).
+ * Names in Talos' list of extensions that are no real extensions: the schematic's entry, and the entry for module
+ * dependencies (talos, pkg/imager and pkg/machinery/extensions).
  */
 const virtual = new Set(["schematic", "modules.dep"]);
 
 /**
- * Names in manifests that differ from those in the official list (image-factory, internal/profile/profile.go,
- * extensionNameAlias).
+ * Extensions whose name in the manifest differs from the official name: manifest name to official name (image-factory,
+ * internal/profile/profile.go, extensionNameAlias).
  */
 export const renamed: Record<string, string> = {
   "siderolabs/v4l-uvc": "siderolabs/v4l-uvc-drivers",
@@ -74,8 +75,8 @@ export const renamed: Record<string, string> = {
 };
 
 /**
- * Whether Talos itself sets a kernel argument. On cloud platforms it sets `net.ifnames=0`, for the old names of network
- * interfaces (talos, pkg/machinery/platforms).
+ * Whether Talos itself sets a kernel argument. On cloud platforms Talos sets `net.ifnames=0`, for the old names of
+ * network interfaces (talos, pkg/machinery/platforms).
  */
 const isOfTalos = (arg: string, platform = "metal"): boolean =>
   imageArgs.keys.includes(arg.split("=")[0]!) ||
@@ -87,7 +88,10 @@ export function officialName(name: string): string {
   return renamed[full] ?? full;
 }
 
-/** Official names of the extensions that a machine runs: from its schematic, or without one from the manifests. */
+/**
+ * Official names of the extensions that a machine runs. They come from the schematic, or if there is none, from the
+ * extensions' manifests.
+ */
 export function runningExtensions({
   schematic,
   extensions,
@@ -98,9 +102,9 @@ export function runningExtensions({
 }
 
 /**
- * Kernel arguments of a machine's image, from its schematic. Without a schematic they come from the command line,
- * without Talos' own arguments. Arguments of the configuration are left out, since a new image does not
- * remove them. So are arguments without effect, e.g. those in a schematic that GRUB does not use.
+ * Kernel arguments that a machine has from its image. They come from the schematic, or if there is none, from the
+ * command line without Talos' own arguments. The function leaves out arguments of the configuration, because a new
+ * image does not remove them. It also leaves out arguments without effect, e.g. those of a schematic that GRUB ignores.
  */
 export function runningKernelArgs(running: RunningImage): string[] {
   const { schematic, commandLine, configuredArgs, platform, bootArgs } = running;
@@ -117,13 +121,16 @@ export function runningKernelArgs(running: RunningImage): string[] {
   );
 }
 
-/** Whether an image's argument has an effect. The platform is not counted, because it is compared separately. */
+/**
+ * Whether an argument of an image has an effect. `talos.platform` does not count, because `otherLosses` compares the
+ * platform.
+ */
 const hasEffect = (arg: string): boolean =>
   moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
 /**
- * Findings for parts that a machine would lose with its next image: the machine has them, but the stack neither lists
- * nor drops them.
+ * Findings for parts of the running image that the next image lacks, although the stack does not list them under
+ * `drop`.
  *
  * @param machine node name.
  */
@@ -152,9 +159,9 @@ export function losses(
 }
 
 /**
- * Finding for a change of the driver that the stack did not request. Without branch and flavour in the stack, the card
- * decides; but the machine's owner may have chosen another branch or flavour, e.g. for a program that needs the CUDA of
- * one branch.
+ * Finding for a change of the driver that the stack did not request. If the stack does not set branch and flavour, they
+ * follow from the card. But the user may have chosen others before, e.g. for a program that needs the CUDA of one
+ * branch.
  */
 function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
   const runningDriver = driverIn(runningExtensions(running));
@@ -242,7 +249,10 @@ function otherLosses(
   ];
 }
 
-/** Remedy that keeps a machine's kernel arguments. GRUB uses those of the machine's configuration. */
+/**
+ * Remedy that keeps a machine's kernel arguments. If the machine boots with GRUB, the remedy names the configuration,
+ * because GRUB uses the arguments there.
+ */
 const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
   bootArgs === undefined
     ? `list them under ${field}.kernelArgs`
@@ -250,9 +260,10 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
 
 /**
  * Finding for kernel arguments in the next image that the machine's boot loader ignores. GRUB boots machines without
- * UEFI and those installed before Talos 1.10. It uses the arguments of the configuration that is active during the
- * installation, unless that sets `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go,
- * cmd/installer/pkg/install, Install). Arguments without effect that the running image already has do not count.
+ * UEFI and those installed before Talos 1.10. GRUB uses the arguments of the configuration that is active during the
+ * installation, unless this configuration sets `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go,
+ * cmd/installer/pkg/install, Install). The function ignores arguments that the running image already has without
+ * effect.
  *
  * @param machine node name.
  */
@@ -278,7 +289,7 @@ export function unansweredArgs(
 }
 
 /**
- * Extensions that a machine would lose. NVIDIA's modules and toolkit of a GPU machine do not count, because the stack
+ * Extensions that a machine would lose. For a GPU machine, NVIDIA's modules and toolkit do not count, because the stack
  * chooses them.
  */
 function lostExtensions(running: RunningImage, next: NextImage, drop: Loose<DropSpec>): string[] {

@@ -30,7 +30,7 @@ export interface RecipeContext {
   spec: ClusterSpec;
   release?: Release;
   mode: GpuProviderName;
-  /** Whether marker files replace the operator's validator. */
+  /** Whether the stack writes the files that the operator's pods wait for, instead of the operator's validator. */
   markers: boolean;
   clusterPatches: UserPatch[];
 }
@@ -130,7 +130,7 @@ export function machineRecipe(
   };
 }
 
-/** Kernel arguments: the user's, then those that the cards need. */
+/** Kernel arguments of a machine: first the user's, then the arguments that the cards need. */
 const kernelArgsOf = ({ spec, cards }: MachineFacts): string[] => [
   ...new Set([...(spec.kernelArgs ?? []), ...kernelArgsFor(cards)]),
 ];
@@ -150,9 +150,10 @@ function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[]
 }
 
 /**
- * The modules that the package's patch declares. The extensions blacklist NVIDIA's modules, so each must be declared
- * (siderolabs/extensions, nvidia.conf). Modules in a user's patch are left out: of two items with one name Talos uses
- * the parameters of the last, and the package's patch is the last.
+ * The modules that the package's patch declares. The extensions blacklist NVIDIA's modules, so the configuration must
+ * declare each of them (siderolabs/extensions, nvidia.conf). The function leaves out modules that a user's patch
+ * declares: if two items have the same name, Talos uses the parameters of the last one, and the package's patch comes
+ * last.
  */
 function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
   const declared = new Set(patches.flatMap((patch) => patch.modules.map(({ name }) => name)));
@@ -172,8 +173,9 @@ const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
 export const gpuPresent = "nvidia.com/gpu.present";
 
 /**
- * A user's labels without the label that the operator itself sets once it finds a card. The operator then removes every
- * earlier `gpu.deploy` label of the node, and owns the labels that it writes instead, even after the stack is gone.
+ * A user's labels without `nvidia.com/gpu.present`, if the GPU Operator sets this label. The operator sets it when it
+ * finds a card. It then replaces all `gpu.deploy` labels of the node by its own, which stay on the node even after the
+ * stack is gone.
  */
 function withoutOperatorLabel(
   labels: Record<string, string> = {},
@@ -185,9 +187,9 @@ function withoutOperatorLabel(
 }
 
 /**
- * Labels of a GPU machine. In operator mode the operator itself sets `nvidia.com/gpu.present`. If we set it before
- * Node Feature Discovery's labels exist, the operator would remove it and every `gpu.deploy` label again
- * (gpu-operator, controllers/state_manager.go).
+ * Labels of a GPU machine. With the GPU Operator, only the operator sets `nvidia.com/gpu.present`. If the stack set
+ * this label before Node Feature Discovery's labels exist, the operator would remove it, and also every `gpu.deploy`
+ * label (gpu-operator, controllers/state_manager.go).
  */
 function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
   const { markers, mode, spec } = context;

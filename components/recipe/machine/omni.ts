@@ -13,14 +13,16 @@ export interface OmniResource {
 }
 
 /**
- * Type of Omni's resource for a patch, which the package writes. Source: siderolabs/omni,
+ * Type of the Omni resource in which the package writes a patch. Source: siderolabs/omni,
  * client/pkg/omni/resources/omni.
  */
 export const configPatchType = "ConfigPatches.omni.sidero.dev";
-/** Type of Omni's resource for the extensions of a machine, which the package writes. */
+/** Type of the Omni resource in which the package writes a machine's extensions. */
 export const extensionsType = "ExtensionsConfigurations.omni.sidero.dev";
 
-/** Labels that select the machines of a resource. Source: siderolabs/omni, client/pkg/omni/resources/omni/labels.go. */
+/**
+ * Labels by which an Omni resource selects machines. Source: siderolabs/omni, client/pkg/omni/resources/omni/labels.go.
+ */
 export const omniLabel = {
   cluster: "omni.sidero.dev/cluster",
   machineSet: "omni.sidero.dev/machine-set",
@@ -36,26 +38,28 @@ export const omniLabel = {
  */
 export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates";
 
-/** The stack's resources in Omni for one machine. */
+/** A machine in Omni, with the patches and extensions that the stack writes for it. */
 type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "extensions", string[]>;
 
 /**
- * The resources of one machine: its extensions, and its patches. The extensions come first: Omni applies each resource
- * at once, and upgrades before it configures. In another order Omni would boot the machine once more, into a
- * configuration for which the image has no driver.
+ * The stack's resources in Omni for one machine: first the extensions, then the patches. Omni applies each resource at
+ * once, and upgrades a machine before it configures it. In another order Omni would reboot the machine once more, with
+ * a configuration whose driver the image lacks.
  *
  * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/internal/configpatch; cosi-project/runtime,
- * pkg/state/impl/inmem/collection.go, List). So the user's patches (5010 and on) come after those of Omni's own editor
- * (500). The recipe's patch (510) comes last. The recipe's patch always keeps its ID. With a changed ID Omni would have
- * its containerd part twice or not at all between two writes. With two parts Talos does not boot.
+ * pkg/state/impl/inmem/collection.go, List). So the user's patches (5010 and on) come after the patches of Omni's own
+ * editor (500), and the package's own patch (510) comes last. The package's patch always keeps its ID. If its ID
+ * changed, the machine's configuration would, between two writes, contain the package's containerd settings twice or
+ * not at all. With the settings twice, Talos ≤ 1.13 does not boot.
  *
- * The machine's extensions replace the lists of the cluster and of the machine set (siderolabs/omni,
+ * A machine's list of extensions replaces the lists of the cluster and of the machine set (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
  *
  * @param cluster name of the cluster in Omni; `uuid` is the ID of the machine in Omni.
- * @param patches strategic-merge patches (YAML text), in order; the last is the recipe's own.
- * @param extensions sorted. If empty, the function makes no resource for them, and the cluster's list stays.
+ * @param patches strategic-merge patches (YAML text), in order; the last is the package's own.
+ * @param extensions sorted. If the list is empty, the function makes no resource for it, and the cluster's list
+ * applies.
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };
@@ -79,7 +83,7 @@ export function omniResources({ cluster, uuid, patches, extensions }: OmniMachin
   ];
 }
 
-/** Whether an ID is one of those that `omniResources` makes for a machine, with any number of patches. */
+/** Whether `omniResources` gives this ID to a resource of the machine. */
 export const isOurOmniId = (id: string, uuid: string): boolean =>
   /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
 
@@ -90,17 +94,21 @@ export interface OmniPatch {
   data: string;
 }
 
-/** A machine, with the names by which patches in Omni select it. */
+/** The names by which patches in Omni select a machine. */
 export interface PatchedMachine {
   cluster: string;
   uuid: string;
-  /** The machine's set in Omni. If undefined, the set is unknown, and the patches of every set count. */
+  /**
+   * Name of the machine set in Omni that contains the machine. If undefined, the machine set is unknown, and the
+   * patches of every set count.
+   */
   machineSet: string | undefined;
 }
 
 /**
- * Patches in Omni that are not the stack's, and that write the containerd part of the machine too. Omni merges patches
- * of every scope, so `machine.files` would have the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
+ * Patches in Omni that do not belong to the stack but also write the machine's containerd settings. Omni merges patches
+ * of every scope, so `machine.files` would have the path twice. Then Talos ≤ 1.13 would not boot (talos,
+ * injectCRIConfigPatch).
  *
  * @param ownIds IDs of the stack's own patches.
  */
@@ -116,10 +124,10 @@ export const rivalPatches = (
     .map(({ id, scope }) => ({ id, scope }));
 
 /**
- * Patches in Omni that are not the stack's, and that have a document for the machine which overrides the stack's
- * containerd part (Talos ≥ 1.14).
+ * Patches in Omni that do not belong to the stack but override its containerd settings on the machine by a document
+ * (Talos ≥ 1.14).
  *
- * @param part the stack's part.
+ * @param part the stack's containerd settings.
  */
 export const overridingPatches = (
   patches: OmniPatch[],
@@ -143,7 +151,7 @@ const patchesReaching = (
     return scope !== undefined && !ownIds.includes(id) ? [{ id, data, scope }] : [];
   });
 
-/** Scope in which a patch reaches the machine, in words; undefined if the patch does not reach the machine. */
+/** Scope of a patch, in words; undefined if the patch does not reach the machine. */
 function scopeFor(labels: Record<string, string>, machine: PatchedMachine): string | undefined {
   if (labels[omniLabel.disabled] !== undefined) return undefined;
   const machineId = labels[omniLabel.machine];

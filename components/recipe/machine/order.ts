@@ -23,7 +23,7 @@ export function inUpgradeOrder<M extends Ordered>(
 }
 
 /**
- * Number of workers that may be upgraded at the same time. A share is of all workers, rounded down like
+ * Number of workers that may be upgraded at the same time. A percentage means a share of all workers, rounded down like
  * `maxUnavailable` of a Deployment (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), but at least one.
  */
 export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: number): number {
@@ -33,9 +33,10 @@ export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: numbe
 }
 
 /**
- * For each machine, the machines that must be complete before its upgrade starts. Each control plane waits for the
- * previous machine, and so does each worker of `upgrade.first`. Of the other workers, worker i waits for worker i -
- * maxParallel; the first workers wait for the last machine before them.
+ * For each machine, the machines that must be complete before its upgrade starts. Control planes and the workers of
+ * `upgrade.first` each wait for the machine before them. Each of the other workers waits for the worker `maxParallel`
+ * places before it. The first `maxParallel` of these workers wait for the last control plane or worker of
+ * `upgrade.first`.
  *
  * @param ordered in upgrade order.
  */
@@ -60,9 +61,9 @@ export function upgradeWindows(
 }
 
 /**
- * Machines in two stages. With `upgrade.first` the first stage has these workers and the control planes. The update
- * installs the GPU provider after the first stage, and starts the second stage once the smoke tests of these workers
- * have passed. Without `upgrade.first` all machines are in the first stage.
+ * Machines in two stages. If the stack sets `upgrade.first`, the first stage has the workers in this list and the
+ * control planes. The update installs the GPU provider after the first stage, and starts the second stage once the
+ * smoke tests of these workers have passed. If the stack does not set it, all machines are in the first stage.
  *
  * @param ordered in upgrade order.
  */

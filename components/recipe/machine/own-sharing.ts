@@ -7,8 +7,8 @@ import { yamlIn } from "../rules/yaml";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 
 /**
- * Paths of the plugin's configurations in each chart's values: the section, the texts in the section, and the plugin's
- * image.
+ * Where each chart's values have the device plugin's configurations: `section` is the path of the section, `texts` the
+ * key of the texts in it, and `image` the path of the plugin's image.
  */
 export const pluginConfigPlaces = [
   {
@@ -30,7 +30,7 @@ const pickedBy = "nvidia.com/device-plugin.config";
  * Sharing of a machine's cards: from the stack's field `sharing`, else from the device plugin's own configuration in
  * the chart's values.
  *
- * @param labels of the machine, which may select a configuration. Default: none, as for the cluster as a whole.
+ * @param labels of the machine; one of them may select a configuration. Default: none.
  */
 export function sharingOf(
   stackSpec: ClusterSpec,
@@ -57,8 +57,8 @@ export function sharingOf(
 }
 
 /**
- * Name of the configuration in use. Without a name the plugin uses the only configuration, else the one called
- * `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`).
+ * Name of the configuration in use. If no name is given, the plugin uses the only configuration, or if there are
+ * several, the one called `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`).
  */
 function chosenName(configurations: Record<string, unknown>, name: unknown): string {
   if (typeof name === "string" && name !== "") return name;

@@ -10,17 +10,18 @@ export interface PatchContent {
   installerImage?: string;
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
-  /** TOML of the machine's containerd part. */
+  /** The machine's containerd settings, as TOML. */
   containerdPart?: string;
-  /** Taints that the kubelet gives its node when it registers, as after a rebuild. */
+  /** Taints that the kubelet sets when it registers its node, e.g. after a rebuild. */
   registerWithTaints?: NodeTaint[];
 }
 
 /**
- * The package's own strategic-merge patch of a machine. Kernel modules are under `machine.kernel` even on Talos 1.14,
- * which still accepts the field: a provider with the machinery of 1.13 cannot merge KernelModuleConfig documents (talos
- * v1.14.0-rc.1, pkg/machinery/config/types/v1alpha1: deprecated, not removed). The same is true of `machine.files` for
- * the containerd part (v1alpha1_cri_bridge.go) and of `machine.install`.
+ * The package's own strategic-merge patch of a machine. The patch has the kernel modules under `machine.kernel`, even
+ * for Talos 1.14, where this field is deprecated but still works (talos v1.14.0-rc.1,
+ * pkg/machinery/config/types/v1alpha1). A Talos provider that is built with Talos 1.13 cannot merge KernelModuleConfig
+ * documents. For the same reason the patch uses `machine.files` for containerd (v1alpha1_cri_bridge.go) and
+ * `machine.install`.
  */
 export const ownPatch = remembering((content: PatchContent): string => {
   const {

@@ -6,12 +6,12 @@ import { specFor } from "./apart";
 import type { DriverField } from "./losses";
 import { contractOf } from "../facts/contract";
 
-/** Limits of an upgrade's waits, as Go durations. */
+/** Time limits of an upgrade's waits, as Go durations, e.g. `10m`. */
 export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "reboot" | "verify">>;
 
 /**
- * One machine of a plan: its recipe, and the fields of the stack about it and its cluster. Every step of a machine's
- * update gets this object.
+ * One machine of a plan: its recipe, and the fields of the stack about the machine and the cluster. Every step of a
+ * machine's update gets this object.
  */
 export interface PlannedMachine
   extends
@@ -26,17 +26,18 @@ export interface PlannedMachine
   /** Whether the machine starts in maintenance mode, so that its first configuration installs Talos. */
   installs: boolean;
   /**
-   * Fields of an adopted machine's driver that the stack does not set, so that they follow from the card
-   * (`unnamedDriver`). Absent if there are none.
+   * Fields of `driver` that the stack does not set for an adopted machine, so that they follow from the card
+   * (`unnamedDriver`). Absent if the stack sets all of them.
    */
   unnamedDriver?: DriverField[];
   /**
-   * Talos API addresses of the cluster's other control planes: the update changes a control plane only if they are up.
+   * Talos API addresses of the cluster's other control planes: the update changes a control plane only if the others
+   * are up.
    */
   otherControlPlanes: string[];
 }
 
-/** The limits of a machine's upgrade, with the defaults of `TimeoutsSpec` filled in. */
+/** The time limits of a machine's upgrade, with the defaults of `TimeoutsSpec`. */
 export function upgradeTimeouts({
   pull,
   drain,
@@ -51,7 +52,7 @@ export function upgradeTimeouts({
   };
 }
 
-/** The machines of a plan, in its order. */
+/** The machines of a plan, in the plan's order. */
 export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
   const { clusterName, clusterEndpoint, kubernetesVersion, reconcileToken } = spec;
   const ofCluster = {
@@ -81,8 +82,9 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
 }
 
 /**
- * Fields of an adopted GPU machine's driver that follow from the card. Its owner may have chosen other values before.
- * An installer image or an NVIDIA extension in the stack counts as a choice.
+ * Fields of an adopted GPU machine's driver that follow from the card, because the stack does not set them. The machine
+ * may run a driver with other values, which the user chose before. The stack also sets a field by an installer image or
+ * an NVIDIA extension.
  */
 export function unnamedDriver(spec: ClusterSpec, machine: MachineSpec): DriverField[] {
   const { configuration, gpus = [], installerImage, extensions = [] } = machine;

@@ -11,7 +11,7 @@ import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from ".
 
 /** Inputs of a machine's image. */
 export interface SchematicContent {
-  /** Official extensions, in the wanted order, because the order affects the ID. */
+  /** Official extensions. Their order affects the schematic's ID. */
   extensions: string[];
   kernelArgs: string[];
   overlay?: OverlaySpec;
@@ -58,7 +58,7 @@ function ordered(value: unknown, name: string): unknown {
 }
 
 /**
- * Values that Go's `omitempty` leaves out. The boot loader `none` is among them, since it is the number 0 in the
+ * Whether Go's `omitempty` leaves a value out. It leaves out the boot loader `none`, which is the number 0 in the
  * Factory's type (talos, pkg/imager/profile).
  */
 const isEmpty = (key: string, value: unknown): boolean =>
@@ -77,8 +77,8 @@ export const canonicalSchematic = remembering((schematic: Record<string, unknown
 });
 
 /**
- * A value in the notation of Go's YAML library: in quotes only if needed, and in double quotes if YAML would read it
- * as another type without them.
+ * A value as Go's YAML library writes it. A string has quotes only if it needs them, and double quotes if YAML would
+ * otherwise read it as another type.
  */
 function written(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
@@ -100,7 +100,7 @@ function isText(plain: string): boolean {
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** The schematic of a content. */
+/** The schematic of an image with this content. */
 export const schematicOf = ({
   extensions,
   kernelArgs,
@@ -123,8 +123,8 @@ export const schematicOf = ({
 const firstPlatformInstaller = 10;
 
 /**
- * Name of an installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`; by default from the public
- * Factory, for the platform metal.
+ * Name of an installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`; by default for the public Factory
+ * and the platform metal.
  */
 export function installerImage(
   schematicId: string,
@@ -151,8 +151,8 @@ export function installerAt(image: string, talosVersion: string): string {
 }
 
 /**
- * Placeholder for the schematic of a user's own installer image: it has no content, and its ID follows from the image's
- * name.
+ * Placeholder schematic for an installer image that the user names: it has no content, and its ID is a hash of the
+ * image's name.
  */
 export const ownSchematic = (image: string): Schematic => ({
   yaml: schematicOf({ extensions: [], kernelArgs: [] }).yaml,
@@ -160,8 +160,8 @@ export const ownSchematic = (image: string): Schematic => ({
 });
 
 /**
- * Platform and Secure Boot in the name of an installer image that `installerImage` wrote; undefined for another name.
- * An installer before Talos 1.10 names no platform, and keeps the machine's.
+ * Platform and Secure Boot according to the name of an installer image; undefined if the name is not that of an
+ * installer. Before Talos 1.10 the name contains no platform, and the installer keeps the machine's platform.
  */
 export function installerKind(
   image: string,
@@ -181,8 +181,8 @@ export function installerKind(
 const strings = z.array(z.string()).nullish();
 
 /**
- * The fields of a schematic's YAML. Fields that have no effect on an installer are left out
- * (internal/profile/profile.go: META values are only for disk images).
+ * The fields of a schematic's YAML, without fields that have no effect on an installer (internal/profile/profile.go:
+ * META values are only for disk images).
  */
 const schematicSchema = z.object({
   overlay: z
@@ -221,8 +221,8 @@ export function imageId(id: string, text: string | undefined): string {
 }
 
 /**
- * Reads the parts of a schematic (YAML) that its installer image brings onto a machine; undefined if the text is not a
- * schematic.
+ * Reads the parts of a schematic (YAML) that affect a machine on which its image is installed; undefined if the text is
+ * not a schematic.
  */
 export const readSchematic = remembering((text: string) => {
   const parsed = schematicSchema.safeParse(yamlIn(text));

@@ -32,7 +32,7 @@ const fields: Record<string, readonly RegExp[]> = {
 /** Path of a static passphrase of an encrypted volume, in any document. */
 const passphrase = /(^|\.)keys\[\d+\]\.static\.passphrase$/;
 
-/** Form of names under which users keep secrets. */
+/** Patterns of the names of fields in which users keep secrets. */
 const names = [
   /^(password|passwd|passphrase|token)$/i,
   /^(api|auth|private|preshared)_?key$/i,
@@ -42,7 +42,7 @@ const names = [
   /^aws_?secret_?access_?key$/i,
 ];
 
-/** Form of the names of environment variables and flags with secrets. */
+/** Pattern of an environment variable or flag with a secret, with `=` and the first character of its value. */
 const variable =
   /(^|[\s"',;])-{0,2}(\w{0,64}(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))[ \t]{0,8}=[ \t]{0,8}(?![\s"']{0,8}(\/|file:))[^\s]/i;
 
@@ -89,7 +89,7 @@ function isSecret(text: string, path: string, key: string, kind: string): boolea
   );
 }
 
-/** Whether a text is a file's path or a switch, and so not a secret. */
+/** Whether a text is a file's path or a boolean, and so not a secret. */
 const isPath = (text: string): boolean => text.startsWith("/") || /^(true|false)$/.test(text);
 
 /** Whether a manifest in the configuration is a Kubernetes Secret with content. */

@@ -4,17 +4,19 @@ import { installerKind } from "./schematic";
 
 /** Parts of a machine that decide which images it can start. */
 export interface BootDemands {
-  /** Whether its firmware starts only signed images (SecurityState, since Talos 1.5). Undefined if unknown. */
+  /**
+   * Whether the machine's firmware starts only signed images (SecurityState, since Talos 1.5). Undefined if unknown.
+   */
   secureBoot?: boolean;
   /** Volumes that only the machine's TPM can open (`sealedVolumes`). Default: none. */
   sealed?: readonly string[];
 }
 
-/** A volume of a configuration with a key in the TPM. */
+/** A volume that a configuration encrypts with a key in the TPM. */
 export interface SealedVolume {
   /** Talos' name, e.g. `EPHEMERAL`. */
   name: string;
-  /** Whether it has no other key. */
+  /** Whether the volume has no other key. */
   only: boolean;
 }
 
@@ -41,8 +43,8 @@ export function sealedVolumes(documents: readonly unknown[]): SealedVolume[] {
 }
 
 /**
- * Whether an image is signed for Secure Boot, by its name; undefined if the name does not show it. Names of the Image
- * Factory and of Talos' own installer do; names of other images do not.
+ * Whether an image is signed for Secure Boot, by its name; undefined if the name does not show it. The names of the
+ * Image Factory's images and of Talos' own installer show it. Names of other images do not.
  *
  * @param isOwnImage whether the user names the image.
  */
@@ -55,16 +57,16 @@ export function isSigned(installer: string, isOwnImage: boolean): boolean | unde
 /** Talos' own installer, which is not signed for Secure Boot. */
 const talosOwn = /^ghcr\.io\/siderolabs\/installer[:@]/;
 
-/** Why the machine would not come back. Talos' installer also replaces the boot loader (sdboot.go, copyAssets). */
+/** Reason why the machine would not boot. Talos' installer also replaces the boot loader (sdboot.go, copyAssets). */
 const refusedByFirmware =
   "the firmware would refuse to start this image and its boot loader, so the machine would not boot, and Talos could not roll back";
 
-/** Why the volumes would stay closed (talos v1.14.1, internal/pkg/secureboot/tpm2/unseal.go). */
+/** Reason why the machine could not open its volumes (talos v1.14.1, internal/pkg/secureboot/tpm2/unseal.go). */
 const closed =
   "the TPM releases the volumes' keys only to an image with signed measurements, so the machine could not read the volumes after the reboot";
 
 /**
- * Findings about a machine that could not start its next image, or could not open its volumes with it.
+ * Findings about a machine that could not start its next image, or could not open its volumes after the boot.
  *
  * @param machine node name.
  * @param isOwnImage whether the user names the image.
@@ -102,7 +104,9 @@ export function unbootable(
   ];
 }
 
-/** What is not known about the keys of the machine's next image, in one line each. */
+/**
+ * Lines about the signature of the machine's next image: that it is unknown, or that the firmware does not check it.
+ */
 export function unknownKeys(
   { secureBoot, sealed = [] }: BootDemands,
   installer: string,

@@ -4,7 +4,7 @@ import type { NodeTaint, PodToleration } from "../types";
 /** Taint effects of Kubernetes. */
 export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** Taints of a machine, without entries that are not `value:Effect` or `:Effect`; a check reports these. */
+/** Taints of a machine. Entries that are not `value:Effect` or `:Effect` are left out, and a check reports them. */
 export const taintsOf = (spec: MachineSpec): NodeTaint[] =>
   Object.entries(spec.taints ?? {})
     .map(([key, text]) => parseTaint(key, text))
@@ -20,8 +20,8 @@ export function parseTaint(key: string, text: string): NodeTaint | undefined {
 }
 
 /**
- * A taint in the notation of a stack. Talos reads a value without a colon as the effect (talos v1.12.6,
- * controllers/k8s/node_taint_spec.go).
+ * A taint of Talos' configuration in the notation of a stack, `value:Effect` or `:Effect`. Talos reads a text without a
+ * colon as the effect (talos v1.12.6, controllers/k8s/node_taint_spec.go).
  */
 export const taintText = (text: string): string => (text.includes(":") ? text : `:${text}`);
 
@@ -36,7 +36,8 @@ export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint):
 }
 
 /**
- * NVIDIA's own toleration. The stack's list replaces that of a chart as a whole, so it must contain this toleration.
+ * Toleration of NVIDIA's taint. The stack's list replaces a chart's whole list, so the stack's list must contain this
+ * toleration too.
  */
 const nvidiaToleration: PodToleration = {
   key: "nvidia.com/gpu",
@@ -71,15 +72,15 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
 const controlPlane = tolerationOf(controlPlaneTaint);
 
 /**
- * Adds the toleration for control planes to a list, if it is missing. Charts have this toleration for pods that may run
- * on any machine, and a list in the values replaces the chart's list.
+ * Adds the toleration for control planes to a list that lacks it. Charts have this toleration for pods that may run on
+ * any machine, and a list in the values replaces the chart's list.
  */
 export const withControlPlane = (tolerations: PodToleration[]): PodToleration[] =>
   tolerations.some((toleration) => toleration.key === controlPlane.key)
     ? tolerations
     : [controlPlane, ...tolerations];
 
-/** Reads a taint that `describeTaint` wrote. For any other text the result has no effect. */
+/** Reads a taint that `describeTaint` wrote. For any other text, the field `effect` of the result is empty. */
 export function readTaint(text: string): NodeTaint {
   const [, key = text, value, effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
   return { key, effect, ...(value === undefined ? {} : { value }) };

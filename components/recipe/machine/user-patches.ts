@@ -13,7 +13,7 @@ export interface UserPatch {
   text: string;
   /** The document with `machine` and `cluster`; empty if the patch lacks it. */
   config: Record<string, unknown>;
-  /** All of its documents, as Talos reads them. */
+  /** All documents of the patch, as Talos reads them. */
   documents: readonly Document[];
   /** Kinds of the other documents, e.g. `KernelModuleConfig`. */
   kinds: string[];
@@ -25,13 +25,16 @@ export interface UserPatch {
   sysctls: Record<string, string>;
   /** Labels that Talos sets on the node: from machine.nodeLabels and from a KubeNodeConfig. */
   nodeLabels: [key: string, value: string][];
-  /** Labels that the kubelet sets when it registers the node, from its argument. */
+  /** Labels that the kubelet sets when it registers the node (`--node-labels`). */
   kubeletLabels: [key: string, value: string][];
   /**
    * Taints that Talos sets on the node, as `value:Effect` by key: from machine.nodeTaints and from a KubeNodeConfig.
    */
   nodeTaints: [key: string, text: string][];
-  /** Taints that the node gets from Talos, or from its kubelet when it registers. Unreadable ones are left out. */
+  /**
+   * Taints that Talos sets on the node, or that the kubelet sets when it registers the node. The list lacks taints that
+   * cannot be read.
+   */
   taints: NodeTaint[];
   /** Host names that the patch sets. */
   hostnames: string[];
@@ -46,9 +49,8 @@ export interface UserPatch {
 export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
 
 /**
- * Taints that a node may have because of the stack. The taints of the field `taints` are set and removed by this
- * package. Talos or the kubelet sets the taints of patches, which belong to the patches' author. The package's pods on
- * the GPU machines tolerate both.
+ * Taints that a node may have because of the stack: from the field `taints`, which this package sets and removes, and
+ * from patches, whose taints Talos or the kubelet sets. The package's pods on GPU machines tolerate all of them.
  */
 export function taintsWithPatches(
   { patches = [] }: Pick<ClusterSpec, "patches">,

@@ -5,8 +5,8 @@ import { isIPv4, isIPv6 } from "node:net";
 const longestHost = 253;
 
 /**
- * Whether a text is a host name. Underscores are accepted, as Go's resolver does (net/dnsclient.go, isDomainName). A
- * name whose last part is a number is refused: resolvers read it as a misspelt IPv4 address (RFC 1123, 2.1;
+ * Whether a text is a host name. Underscores are allowed, as in Go's resolver (net/dnsclient.go, isDomainName). A name
+ * whose last part is a number is refused: resolvers read it as a misspelt IPv4 address (RFC 1123, 2.1;
  * url.spec.whatwg.org, "ends in a number").
  */
 function isHostName(text: string): boolean {
@@ -82,7 +82,7 @@ export function canonicalAddress(text: string): string {
   return parsed.toNormalizedString() + (zone === undefined ? "" : `%${zone}`);
 }
 
-/** Kind of an IP address that cannot be a machine's; undefined if it can be. */
+/** Why no machine can have an IP address, e.g. `a loopback address`; undefined for any other text. */
 function specialAddress(text: string): string | undefined {
   const canonical = canonicalAddress(text);
   if (isIPv4(canonical)) {
@@ -98,7 +98,7 @@ function specialAddress(text: string): string | undefined {
     : special[range];
 }
 
-/** Ranges without addresses of machines, by their names in ipaddr.js. */
+/** Ranges whose addresses no machine can have, by the ranges' names in ipaddr.js. */
 const special: Readonly<Record<string, string>> = {
   unspecified: "an unspecified address",
   loopback: "a loopback address",

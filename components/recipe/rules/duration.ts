@@ -27,10 +27,12 @@ export function formatDuration(milliseconds: number): string {
   return parts.join("") || "0s";
 }
 
-/** Shortest wait, because limits in Kubernetes are whole seconds. */
+/** Shortest wait in milliseconds. Time limits in Kubernetes are whole seconds. */
 export const shortestWait = 1_000;
 
-/** Longest wait, a week: Node's timers end at 24.8 days, and a waiting update keeps its stack locked. */
+/**
+ * Longest wait in milliseconds, a week: Node's timers end at 24.8 days, and a waiting update keeps its stack locked.
+ */
 export const longestWait = 7 * 24 * durationUnits.h;
 
 /**

@@ -14,8 +14,8 @@ export interface FindingText {
   /** Severity, if it differs from that of the check. */
   severity?: Severity;
   /**
-   * Texts that replace those above if `talos-gpu check` finds this in a file that belongs to no stack. `false`: the
-   * finding does not apply to such a file.
+   * Texts that replace `why` and `remedy` if `talos-gpu check` finds the problem in a file that belongs to no stack.
+   * `false`: the finding does not apply to such a file.
    */
   ofFiles?: Partial<Pick<FindingText, "why" | "remedy">> | false;
 }
@@ -44,9 +44,9 @@ export function shown(text: string): string {
 }
 
 /**
- * Makes a rule from a function that returns the problem. In the message the problem follows the text.
+ * Makes a rule from a function that returns the problem. The message is the text, followed by the problem.
  *
- * @param pattern that editors get. Default: none.
+ * @param pattern regular expression for editors (`Rule.pattern`). Default: none.
  */
 export function ruleFrom(
   problemOf: (text: string) => string | undefined,
@@ -65,8 +65,9 @@ export function ruleFrom(
 /**
  * Makes a rule from a test.
  *
- * @param finding about a text that fails the test. In the message `problem` follows the text.
- * @param pattern that editors get. Default: the test, if it is a regular expression.
+ * @param finding about a text that fails the test. The message is the text, followed by `problem`.
+ * @param pattern regular expression for editors (`Rule.pattern`). Default: the test, if the test is a regular
+ * expression.
  */
 export const ruleOf = (
   test: RegExp | ((text: string) => boolean),

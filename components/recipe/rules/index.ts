@@ -14,8 +14,8 @@ import {
 import { quantityValue } from "./quantity";
 
 /**
- * Rules of notation of other projects, mostly of Kubernetes. They apply to stack files and to the arguments of single
- * components.
+ * Rules for names, quantities and URLs, mostly those of Kubernetes. They apply to stack files and to the arguments of
+ * single components.
  */
 export {
   ruleOf,
@@ -121,7 +121,7 @@ export const bytes = ruleFrom(
   /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
 );
 
-/** A number of machines, or a share of all machines. */
+/** A share of all workers in percent, e.g. `25%`. */
 export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, {
   problem: "is neither a number nor a percentage",
   why: "it limits how many machines may be upgraded at the same time",
@@ -185,7 +185,7 @@ export const chartRepository = ruleFrom(
   /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
 );
 
-/** URL of a server within the cluster. */
+/** URL of a server to which LiteLLM forwards requests. */
 export const otherServer = ruleFrom((text) => urlProblem(text, ["http", "https"]), {
   why: "no request would reach the server",
   remedy: "write a URL with its scheme, e.g. `http://ollama.ollama.svc:11434`",
@@ -205,7 +205,7 @@ export const vllmModel = ruleFrom(vllmModelProblem, {
 });
 
 /**
- * Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Sources: NVIDIA/go-nvlib,
+ * Pattern of a MIG profile: `<slices>g.<memory>gb`, with attributes. Sources: NVIDIA/go-nvlib,
  * pkg/nvlib/device/mig_profile.go (parseMigProfile); mig-parted v0.15.0, config-default.yaml (`-me`, `+me.all`).
  */
 const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
@@ -234,8 +234,8 @@ export const absolutePath = ruleOf(
 );
 
 /**
- * Resources that need no domain in Kubernetes. Source: kubernetes v1.36.3, pkg/apis/core/helper/helpers.go
- * (IsStandardContainerResourceName).
+ * Pattern of the resources whose names need no domain in Kubernetes. Source: kubernetes v1.36.3,
+ * pkg/apis/core/helper/helpers.go (IsStandardContainerResourceName).
  */
 const standard = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
@@ -263,7 +263,7 @@ export const resourceLimit = (resource: string): Rule =>
     },
   );
 
-/** Name of a resource that a container may have a limit for. */
+/** Name of a resource for which the user may set a container's limit. */
 export const resourceName = ruleFrom(
   (text) => {
     if (!isQualifiedName(text)) return "is not a resource";

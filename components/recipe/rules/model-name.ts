@@ -24,9 +24,8 @@ export function ollamaModelProblem(text: string): string | undefined {
 }
 
 /**
- * Mistake of a name under which vLLM cannot load a model; undefined if it may be right. Paths of folders, of object
- * stores and of files in a repository are not checked. Source: huggingface_hub v0.34, utils/_validators.py
- * (validate_repo_id).
+ * Mistake of a name under which vLLM cannot load a model; undefined if it may be right. The function does not check
+ * paths of folders and URLs of object stores. Source: huggingface_hub v0.34, utils/_validators.py (validate_repo_id).
  */
 export function vllmModelProblem(text: string): string | undefined {
   if (text.length > 512) return "is too long for the name of a model";

@@ -1,10 +1,10 @@
 /**
- * A text that is safe for a terminal and for a runner of workflows. Characters on which a terminal or a runner would
- * act become escapes of JSON and YAML. Within quotes of these two formats the text keeps its meaning.
+ * Makes a text safe for a terminal and for a CI runner. Characters on which a terminal or a runner would act become
+ * `\u` escapes of JSON and YAML. Within a quoted string of these two formats the text keeps its meaning.
  *
  * These characters are: control characters, which move the cursor or set the terminal's title (ECMA-48); marks that
- * change the direction of writing (UAX #9); `::` at the beginning of a line, and `##[`, `##vso[` and the like anywhere
- * in it, which are commands to GitHub's, Azure's and TeamCity's runners (actions/runner, ActionCommand.cs;
+ * change the direction of writing (UAX #9); `::` at the beginning of a line, and `##[`, `##vso[` and similar texts
+ * anywhere in a line, which are commands to GitHub's, Azure's and TeamCity's runners (actions/runner, ActionCommand.cs;
  * azure-pipelines-agent, Command.cs). Ends of lines and tabs stay.
  */
 export const printable = (text: string): string =>
@@ -15,7 +15,7 @@ export const printable = (text: string): string =>
     .join("\n")
     .replace(/##(?=[a-z]{0,20}\[)/gi, `#${escapeOf("#")}`);
 
-/** `printable` on one line, for a line that contains external text: an end of line in a name is escaped too. */
+/** Like `printable`, but for external text within one line: the function also escapes ends of lines. */
 export const inLine = (text: string): string => printable(text.replaceAll("\n", "\\n"));
 
 const acted =

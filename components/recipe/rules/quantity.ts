@@ -12,7 +12,7 @@ const factors = new Map<string, number>([
 
 /**
  * Value of a Kubernetes quantity, e.g. `100Gi`, `0.5Gi`, `500m`, `1e3`; undefined for any other text. The value is
- * exact enough for comparisons; Kubernetes limits it to 2^63-1. Source: kubernetes v1.36.3,
+ * exact enough for comparisons. Kubernetes accepts values up to 2^63-1. Source: kubernetes v1.36.3,
  * staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go (parseQuantityString).
  */
 export function quantityValue(text: string): number | undefined {

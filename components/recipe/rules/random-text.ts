@@ -1,4 +1,4 @@
-/** Kinds of characters. Random text changes between them often, and words seldom. */
+/** Kind of a character. In random text the kind changes often, in words seldom. */
 function kindOf(character: string): string {
   if (character >= "a" && character <= "z") return "lower";
   if (character >= "A" && character <= "Z") return "upper";
@@ -7,8 +7,8 @@ function kindOf(character: string): string {
 }
 
 /**
- * Share of the characters that have another kind than the character before. In random base64 it is 0.65, in names like
- * NodeFeatureDiscovery 0.3.
+ * Share of the characters whose kind differs from that of the character before. The share is 0.65 in random base64, and
+ * 0.3 in names like NodeFeatureDiscovery.
  */
 function changesOf(text: string): number {
   let changes = 0;
@@ -17,11 +17,11 @@ function changesOf(text: string): number {
   return changes / (text.length - 1);
 }
 
-/** Form of digests and of IDs of schematics, which are hexadecimal. */
+/** Whether a text is hexadecimal, as digests and IDs of schematics are. */
 const isHexadecimal = (text: string): boolean => /^[0-9a-f]*$/i.test(text);
 
 /**
- * Whether the longest of a text's parts between slashes is random and has at least `shortest` characters, as a key has.
+ * Whether the longest part of a text between slashes looks random and has at least `shortest` characters, as keys do.
  * The parts of a path are shorter.
  */
 export function isRandom(text: string, shortest: number): boolean {

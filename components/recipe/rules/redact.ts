@@ -12,8 +12,8 @@ import {
 const REDACTED = "[redacted]";
 
 /**
- * Replaces the credentials in a text for a log, an error or a file. Its time grows only linearly with the text's
- * length, because the text may come from an attacker's pod or machine.
+ * Replaces the credentials in a text for a log, an error or a file. The function's time grows only linearly with the
+ * text's length, because the text may come from an attacker's pod or machine.
  *
  * @param secrets values that are certainly secret; every occurrence is replaced.
  */
@@ -26,11 +26,11 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   );
 }
 
-/** Form of a line that continues a PEM block without an end: base64, or a header of an encrypted key. */
+/** Pattern of a line that continues a PEM block whose end is missing: base64, or a header of an encrypted key. */
 const goesOnWithPem =
   /^\s{0,40}(?:[A-Za-z0-9+/=]{1,200}|(?:Proc-Type|DEK-Info): [^\n]{1,200})\s{0,8}$/;
 
-/** Replaces every PEM block, even one without an end. */
+/** Replaces every PEM block, even if the block's end is missing. */
 function withoutPem(text: string): string {
   const parts: string[] = [];
   let position = 0;
@@ -49,13 +49,13 @@ function withoutPem(text: string): string {
   return parts.join("");
 }
 
-/** Position of a mark at or after `start`; Infinity if there is none, so that the caller does not search again. */
+/** Position of `mark` at or after `start`; Infinity if there is none, so that the caller does not search again. */
 function positionOf(mark: string, text: string, start: number): number {
   const position = text.indexOf(mark, start);
   return position < 0 ? Infinity : position;
 }
 
-/** Position behind a mark such as `-----END PRIVATE KEY-----`, which begins at `end`. */
+/** Position after an end line such as `-----END PRIVATE KEY-----`, which begins at `end`. */
 function endOfMark(text: string, end: number): number {
   const mark = /^-----END [A-Z0-9 ]{1,64}-----/.exec(text.slice(end, end + 90));
   return end + (mark?.[0].length ?? "-----END ".length);
@@ -109,7 +109,8 @@ function withoutBlocks(text: string): string {
 }
 
 /**
- * Whether the word after `Bearer` or `Basic` is a credential. In `Bearer token` and `Basic authentication` it is not.
+ * Whether the word after `Bearer` or `Basic` is a credential. In `Bearer token` and `Basic authentication` the word is
+ * none.
  */
 function isOfScheme(scheme: string, value: string): boolean {
   if (scheme.toLowerCase() === "basic") return isBasicAuth(value);
@@ -121,19 +122,25 @@ function isOfScheme(scheme: string, value: string): boolean {
   );
 }
 
-/** A word that may be the name of a value. */
+/** Pattern of a word that may be the name of a value. */
 const NAME = /[\w.-]+/g;
 
-/** Characters between a name and its value: in YAML, JSON, JSON within JSON, environments, flags, TOML, Go. */
+/**
+ * Pattern of the characters between a name and its value: in YAML, JSON, JSON within JSON, environments, flags, TOML,
+ * Go.
+ */
 const BETWEEN = /\\{0,6}["'`]?\]?\s{0,8}(?:=>|:=|[:=])[ \t]{0,8}/y;
 
-/** Characters between a flag and its value, if it has no `=`: in a command, or in a list. */
+/** Pattern of the characters between a flag and its value without `=`: in a command, or in a list. */
 const AFTER_FLAG = /(?:\\{0,6}["'],?\s{0,8}|[ \t]{1,8})(?=[^\s-])/y;
 
 /** The quote before a value. */
 const QUOTE = /\\{0,6}["'`]/y;
 
-/** A value without quotes: its beginning, which decides whether it is a secret, and the whole value. */
+/**
+ * Patterns of a value without quotes: its beginning, by which the code decides whether the value is a secret, and the
+ * whole value.
+ */
 const BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\])){1,400}/y;
 const ALL_BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\]))+/y;
 
@@ -231,7 +238,7 @@ const prose = new Set([
 ]);
 
 /**
- * Form of values that contain no secret: an empty value, a variable, a template, a mapping, a block, or a redacted
+ * Pattern of values that contain no secret: an empty value, a variable, a template, a mapping, a block, or a redacted
  * value.
  */
 const elsewhere =
@@ -286,7 +293,8 @@ const matchAt = (pattern: RegExp, text: string, start: number): string | undefin
 };
 
 /**
- * Place of the value after a name; undefined if no value follows. Only the beginning of a long value without quotes.
+ * Place of the value after a name; undefined if no value follows. For a long value without quotes, `end` is only the
+ * end of its beginning.
  */
 function valueAt(
   text: string,
@@ -324,7 +332,7 @@ function valueAt(
   };
 }
 
-/** Length of a value up to the quote that ends it; without such a quote, up to the end of the line. */
+/** Length of a value up to its closing quote, or if this quote is missing, up to the end of the line. */
 function quotedLength(text: string, quote: string): number {
   const close = text.indexOf(quote);
   return close >= 0 ? close : lineEnd(text, 0);
@@ -341,7 +349,7 @@ function isFirstOfLine(text: string, position: number): boolean {
   return line.length < 80 && /^[ \t]{0,80}(?:- )?["']?$/.test(line);
 }
 
-/** Whether the value after the name of a secret is a secret. */
+/** Whether the value after a secret's name is really a secret. */
 function isSecretValue(name: string, text: string): boolean {
   const value = text.trim();
   if (elsewhere.test(value) || isPath(value)) return false;
@@ -373,8 +381,8 @@ function blockEnd(text: string, name: number, start: number): number {
 const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
 
 /**
- * Copies data and hides its secrets: values with the name or the form of a secret. It also hides every value of a pod's
- * environment, since only the pod's owner knows which values are secret.
+ * Copies data and hides values whose name or form is that of a secret. It also hides the values of a pod's environment
+ * variables, because only the pod's author knows which values are secret. It shows the variables of `settings`.
  */
 export function withoutSecrets(data: unknown, name = ""): unknown {
   if (typeof data === "string")

@@ -16,10 +16,10 @@ const mark = (kind: string, pattern: RegExp, isSecret?: (match: string) => boole
   isSecret === undefined ? { kind, pattern } : { kind, pattern, isSecret };
 
 /**
- * Kinds of secrets with a known form. Most prefixes, and the forms of the keys of Azure and AWS, are those of the rules
- * of gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The other forms are those in the
- * documentation of each issuer. Bounds, edges and the tests against false hits are our own, so no rule is copied as a
- * whole.
+ * Kinds of secrets with a known form. Most prefixes, and the patterns for keys of Azure and AWS, come from the rules of
+ * gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The other patterns follow the
+ * documentation of each issuer. The bounds, the edges and the tests against false hits are this package's own, so no
+ * rule is copied as a whole.
  */
 const marks: Mark[] = [
   mark("a private key", /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/g),
@@ -89,8 +89,8 @@ const marks: Mark[] = [
 ];
 
 /**
- * Whether the part after `sk-` is a key: it has a digit, or is one long word. Names such as sk-learn-and-more have
- * neither.
+ * Whether a text that begins with `sk-` is a key: it contains a digit, or a long word follows `sk-`. Names such as
+ * sk-learn-and-more have neither.
  */
 function isKeyOfApi(key: string): boolean {
   return /\d/.test(key) || /^sk-[A-Za-z0-9]{20}/.test(key);
@@ -105,7 +105,7 @@ function isBootstrapToken(token: string): boolean {
   return /\d/.test(secret) && /[a-z]/.test(secret);
 }
 
-/** A name in lower-case words: `secretAccessKey`, `SECRET_ACCESS_KEY` and `x/secret-access-key` are the same. */
+/** The words of a name in lower case: `secretAccessKey` and `SECRET_ACCESS_KEY` both give `secret`, `access`, `key`. */
 const wordsOf = (name: string): string[] =>
   name
     .slice(-128)
@@ -114,7 +114,9 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z0-9]/)
     .filter((word) => word !== "");
 
-/** Last words of a name that only describe the form of the value. The word before them decides. */
+/**
+ * Last words of a name that only describe the value's form. The word before them decides whether the value is a secret.
+ */
 const formOfValue = new Set([
   "data",
   "value",
@@ -128,7 +130,7 @@ const formOfValue = new Set([
   "string",
 ]);
 
-/** Words whose value is always a secret, even at the end of another word (`jointoken`). */
+/** Pattern of words that always name a secret, even as the end of a longer word (`jointoken`). */
 const always =
   /(?:password|passwd|passphrase|pwd|token|secret|apikey|authkey|accesskey|secretkey|privatekey|sharedkey|accountkey|setupkey|credential|credentials)$/;
 
@@ -172,7 +174,7 @@ const ofKey = new Set([
   "webhook",
 ]);
 
-/** Words before `token` that name tokens of a language model, which are not secrets. */
+/** Words before `token` that mean a token of a language model, which is no secret. */
 const ofModels = new Set([
   "bos",
   "eos",
@@ -202,7 +204,7 @@ export function namesSecret(name: string): boolean {
   return whole.has(last) || always.test(last);
 }
 
-/** Names whose value may be a secret, or may be none, as in `key: nvidia.com/gpu`. */
+/** Names whose value may be a secret, but need not be one, as in `key: nvidia.com/gpu`. */
 const doubtful = new Set([
   "key",
   "keys",
@@ -224,7 +226,8 @@ export const mayNameSecret = (name: string): boolean => {
 };
 
 /**
- * Whether a text is a name with a password in base64, as in Docker's `auth` and in the header `Authorization: Basic`.
+ * Whether a text is a user name with a password in base64, as in Docker's `auth` and in the header `Authorization:
+ * Basic`.
  */
 export function isBasicAuth(text: string): boolean {
   if (text.length > 4_000 || !/^[A-Za-z0-9+/]{8,4000}={0,2}$/.test(text)) return false;

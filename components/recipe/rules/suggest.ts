@@ -1,7 +1,8 @@
 /**
  * Number of single-character edits between two words (Levenshtein, with adjacent swaps counted once).
  *
- * @param maxDistance greatest distance of interest. For words with a greater distance the result is any greater number.
+ * @param maxDistance greatest distance of interest. If the words' distance is greater, the result is some number above
+ * `maxDistance`.
  */
 export function editDistance(left: string, right: string, maxDistance = Infinity): number {
   // A common beginning needs no edit, and most names of a kind have one.
@@ -45,8 +46,8 @@ export function editDistance(left: string, right: string, maxDistance = Infinity
 const longest = 128;
 
 /**
- * At most three words that a user probably meant, the nearest first. Their distance is at most a third of the word's
- * length, or two edits.
+ * At most three words that a user probably meant, the nearest first. Their distance is at most two edits, or a third of
+ * the candidate's length if that is more.
  */
 export function closestOnes(word: string, candidates: Iterable<string>): string[] {
   if (word.length > longest) return [];
@@ -64,11 +65,13 @@ export function closestOnes(word: string, candidates: Iterable<string>): string[
     .map(({ candidate }) => candidate);
 }
 
-/** The word that a user probably meant; undefined if none is near. */
+/** The word that a user probably meant; undefined if no candidate is near. */
 export const closest = (word: string, candidates: Iterable<string>): string | undefined =>
   closestOnes(word, candidates)[0];
 
-/** Question about the word that a user probably meant, e.g. `did you mean "branch"? `; empty if none is near. */
+/**
+ * Question about the word that a user probably meant, e.g. `did you mean "branch"? `; empty if no candidate is near.
+ */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const candidate = closest(word, candidates);
   return candidate === undefined ? "" : `did you mean "${candidate}"? `;

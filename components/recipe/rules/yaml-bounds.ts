@@ -23,38 +23,39 @@ export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens:
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
 
-/** Greatest number of entries of one machine in such a list. */
+/** Greatest number of entries that a machine in a list of machines may have to count as one entry. */
 export const ofMachine = 1_000;
 
-/** The bounds of a user's file. */
+/** The bounds of a user's file: `ofFleets` if it lists machines under `nodes`, else `ofFiles`. */
 export const boundsOfFile = (text: string): Bounds => (/^nodes:/m.test(text) ? ofFleets : ofFiles);
 
 /**
- * Bounds of a stack file: Pulumi accepts at most 128 KiB of it, but this limit does not count comments and the content
- * of aliases.
+ * Bounds of a stack file. Pulumi accepts at most 128 KiB of configuration, but Pulumi's limit does not count comments
+ * and the content of aliases.
  */
 export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
 
 /**
  * Bounds of a text from a machine or another server. A machine's API sends at most 32 MiB (talos,
- * pkg/machinery/constants, GRPCMaxMessageSize). Manifests and files in it are single texts.
+ * pkg/machinery/constants, GRPCMaxMessageSize). Manifests and files in a configuration are single texts, so they need
+ * few entries.
  */
 export const ofServers: Bounds = { entries: 50_000, characters: 32 * 2 ** 20, tokens: 300_000 };
 
 /** Deepest nesting that is read. The parser is recursive, and a thousand levels would crash the process. */
 const deepest = 100;
 
-/** Reason to refuse a text beyond a bound. */
+/** Error for a text beyond a bound. */
 class TooMuch extends Error {}
 
-/** Whether the reason for a refusal is only a bound, so that the text may be valid YAML. */
+/** Whether an error says only that a text is beyond a bound, so that the text may be valid YAML. */
 export const isBeyondBounds = (error: unknown): boolean => error instanceof TooMuch;
 
-/** Reason to refuse a text with too many entries, including those of its aliases. */
+/** Error for a text with too many entries, including those of its aliases. */
 export const tooManyEntries = (maxEntries: number): Error =>
   new TooMuch(`it has more than ${maxEntries} entries, with its aliases written out`);
 
-/** Reason to refuse a text with too many characters, including those of its aliases. */
+/** Error for a text with too many characters, including those of its aliases. */
 export const tooManyCharacters = (maxCharacters: number): Error =>
   new TooMuch(`it has more than ${maxCharacters} characters, with its aliases written out`);
 
@@ -68,11 +69,11 @@ export interface Documents {
 
 /**
  * Documents of a text. For a text beyond the bounds the result is one document without a value, whose error names the
- * bound. The bounds are checked during the parsing, because the parser needs seconds for a megabyte of blank lines,
- * comments or brackets. A document lists its mistakes in `errors`; the first mistake has a place.
+ * bound. The function checks the bounds during the parsing, because the parser needs seconds for a megabyte of blank
+ * lines, comments or brackets. A document lists its mistakes in `errors`; the first mistake names its line and column.
  *
  * @param options of the parser.
- * @param isOne whether the result for a text without a document is one empty document.
+ * @param isOne whether a text without a document gives one empty document instead of none.
  */
 export function boundedDocuments(
   text: string,
@@ -97,7 +98,7 @@ export function boundedDocuments(
   }
 }
 
-/** A document with only the reason why it was not read. */
+/** An empty document with the error because of which the text was not read. */
 function refused(error: TooMuch, composer: Composer): Document {
   const [document] = [...composer.end(true, 0)].slice(-1);
   const empty = document as unknown as Document;
@@ -134,7 +135,7 @@ function* boundedTokens(
 /** Token that the lexer emits before each plain or quoted text (yaml, parse/cst.ts). */
 const SCALAR = "\u001f";
 
-/** An error of the parser with its place, but without the line's text, which may be long and contain a secret. */
+/** Adds line and column to an error of the parser, but not the line's text, which may be long and contain a secret. */
 function withPlace(
   error: { message: string; pos: [number, number] } | undefined,
   lineCounter: LineCounter,

@@ -60,13 +60,13 @@ export const plainDocuments = (text: string): Documents =>
     ? read(boundedDocuments(text, {}, boundsOfFile(text)), ofFiles)
     : readAsTalos(text);
 
-/** Form of texts that Talos may read differently from YAML 1.2: with a merge key, or an octal number. */
+/** Pattern of texts that Talos may read differently from YAML 1.2: they contain a merge key or an octal number. */
 const isBeyondPlain = /<<|(?<![\w.])0[0-7_]/;
 
 /**
- * Values of a text's documents in YAML 1.2, without empty ones.
+ * Values of the documents of a text in YAML 1.2, without empty documents.
  *
- * @throws Error with the mistake of the first document without a value.
+ * @throws Error with the first mistake in the documents.
  */
 export function boundedValues(text: string): unknown[] {
   const { documents } = read(boundedDocuments(text, {}, ofServers), ofServers);
@@ -76,7 +76,8 @@ export function boundedValues(text: string): unknown[] {
 }
 
 /**
- * Value of a stack file or of a file of credentials. Like Pulumi and the credentials' clients, it supports merge keys.
+ * Value of a stack file or of a file of credentials. Like Pulumi and the clients that read credentials, the function
+ * supports merge keys.
  *
  * @throws Error with the mistake.
  */
@@ -98,10 +99,10 @@ export const talosDocuments = (text: string): readonly Document[] => readAsTalos
 /** New documents of a text as Talos reads them. The caller may change them. */
 export const ownDocuments = (text: string): Document[] => asTalosReads(text).documents;
 
-/** Number of tokens of a text; for a text beyond the bounds, of the part that was read. */
+/** Number of YAML tokens in a text. For a text beyond the bounds, only the tokens that were read count. */
 export const tokensOf = (text: string): number => readAsTalos(text).tokens;
 
-/** Number of entries in a text's documents, with those of aliases. */
+/** Number of entries in a text's documents, including the entries of aliases. */
 export const entriesOf = (text: string): number =>
   talosDocuments(text).reduce((sum, document) => sum + (entries.get(document) ?? 0), 0);
 
@@ -130,11 +131,11 @@ function read(parsed: Documents, bounds: Bounds): Documents {
 }
 
 /**
- * Records the value of a document, or adds an error to it. Errors are a duplicate key, a document beyond the bounds, an
- * alias that names no anchor, and an alias within its own anchor.
+ * Records the value of a document, or adds an error to the document. Errors are a duplicate key, a document beyond the
+ * bounds, an alias that names no anchor, and an alias within its own anchor.
  *
- * @param remaining what the documents before this one leave of the bounds.
- * @returns what is left for the next document.
+ * @param remaining bounds for this document, after the documents before it are subtracted.
+ * @returns the bounds for the next document.
  */
 function readValue(
   document: Document,
@@ -197,8 +198,8 @@ function readValue(
 }
 
 /**
- * Number of entries in a list of machines that do not count: a machine counts as one entry, unless it has more than
- * `ofMachine` entries.
+ * Number of entries that do not count because they are in the list of machines `nodes`: a machine counts as one entry,
+ * unless it has more than `ofMachine` entries.
  */
 function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): number {
   const machines = isMap(contents) ? contents.get("nodes", true) : undefined;
@@ -209,7 +210,7 @@ function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): nu
     .reduce((sum, count) => sum + count - 1, 0);
 }
 
-/** Size of a part of a text, with the content of its aliases. */
+/** Size of a node of a document, with the content of its aliases. */
 type Size = Pick<Bounds, "entries" | "characters">;
 
 const lengthOf = (node: unknown): number =>

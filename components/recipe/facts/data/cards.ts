@@ -9,8 +9,8 @@ export interface Power {
   min?: number;
   max?: number;
   /**
-   * Least limit in watts that this package has seen a board accept. Other boards may accept less, so it serves a note,
-   * and never a refusal.
+   * Least limit in watts that a board accepted in a test of this package. Other boards may accept less, so this value
+   * decides only about a note; no check refuses a stack because of it.
    */
   seenFrom?: number;
 }
@@ -25,7 +25,7 @@ export interface Card {
   family: CardFamily;
   architecture: string;
   computeCapability: string;
-  /** Memory of one GPU in MiB; undefined if the tables lack it, or have several sizes. */
+  /** Memory of one GPU in MiB; undefined if the tables have no size or several sizes. */
   memoryMiB?: number;
   /**
    * Sizes of memory in MiB with which cards of this name exist, the usual size first. Absent if there is only one, or
@@ -37,11 +37,11 @@ export interface Card {
   /** PCI class and vendor in the labels of Node Feature Discovery, e.g. `0300_10de`. */
   pciDevice: string;
   power?: Power;
-  /** Name of its geometry in mig.json. */
+  /** Name of the card's MIG geometry in mig.json; absent if the tables have none. */
   mig?: string;
   /** Whether the card may have MIG although the tables have no geometry for it. */
   mayHaveMig?: boolean;
-  /** Whether only the stack describes the card, and no table lists it. */
+  /** Whether the card's facts come only from the stack, because no table lists the card. */
   described?: boolean;
   /** Flavours of the kernel modules, if they differ from those of the architecture. */
   flavours?: ModuleFlavour[];
@@ -51,10 +51,10 @@ export interface Card {
 
 type Line = Pick<Card, "architecture" | "computeCapability" | "family" | "pciDevice">;
 
-/** All cards about which more than the architecture is known. */
+/** Cards of cards.json, about which the package knows more than the architecture. */
 export const cards: Card[] = (data.lines as (Line & { cards: Omit<Card, keyof Line>[] })[]).flatMap(
   ({ cards, ...line }) => cards.map((card) => ({ ...line, ...card })),
 );
 
-/** Other names of cards, each with the model in this table or in pci-cards.json. */
+/** Other names of cards, each with the model that cards.json or pci-cards.json lists. */
 export const cardAliases: Record<string, string> = data.aliases;

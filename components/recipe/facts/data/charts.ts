@@ -13,15 +13,15 @@ import devicePlugin from "./charts/nvidia-device-plugin.json";
 export interface ChartValues {
   chart: string;
   version: string;
-  /** Keys with the values of a subchart: Node Feature Discovery, under its name or an alias. */
+  /** Keys of the values for the subchart Node Feature Discovery: its name or an alias. */
   subcharts: string[];
   /** Type by path: `boolean`, `string`, `number`, `array`; `object` and `any` may hold anything. */
   paths: Record<string, string>;
 }
 
 /**
- * Releases of a chart, oldest first: the paths of the first release, and the changes of each later one. `null` removes
- * a path.
+ * Releases of a chart, oldest first. The first release has all its paths; each later release has only the changes from
+ * the release before. `null` removes a path.
  */
 interface ChartFile {
   chart: string;
@@ -55,7 +55,7 @@ export const charts: ChartValues[] = [
 
 /**
  * Values of Node Feature Discovery, a subchart of the GPU Operator's chart and of the device plugin's: all values of
- * the releases that the charts contain, and of later ones. Source: values.yaml and templates of
+ * the releases that the charts contain, and of later releases. Source: values.yaml and templates of
  * kubernetes-sigs/node-feature-discovery v0.17.3, v0.18.2, v0.18.3 and v0.19.0.
  */
 export const discoveryValues: ChartValues = nodeFeatureDiscovery;

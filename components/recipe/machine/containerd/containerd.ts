@@ -6,9 +6,9 @@ import type { Injection } from "../../types";
 
 /**
  * Path of the item in `machine.files` with containerd's settings. No other item may contain settings of containerd.
- * Talos up to 1.13 writes this file; later releases merge the item without a file (talos v1.14.1,
- * pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go), as they do with the documents CRICustomizationConfig.
- * Source: talos, pkg/machinery/constants, CRICustomizationConfigPart.
+ * Talos up to 1.13 writes this file; later releases merge the item's content in memory, as they do with
+ * CRICustomizationConfig documents (talos v1.14.1, pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go). Source:
+ * talos, pkg/machinery/constants, CRICustomizationConfigPart.
  */
 export const customizationPath = "/etc/cri/conf.d/20-customization.part";
 
@@ -22,9 +22,10 @@ const containerdCdiDirs = ["/etc/cdi", "/var/run/cdi"];
 export const baseSpec = "/etc/cri/conf.d/base-spec.json";
 
 /**
- * Composes the machine's containerd part from one fragment per option, without `version`, which would overwrite Talos'
- * own. `toml` is undefined if no option is set. `error` is set if `extra` is not TOML. `clashes` are dotted keys that
- * two fragments set to different values; the later fragment wins.
+ * Composes the TOML that the stack adds to a machine's containerd configuration: one fragment for each option. The
+ * function drops `version`, because it would overwrite Talos' own value. `toml` is undefined if no option is set.
+ * `error` is set if `extra` is not TOML. `clashes` are dotted keys that two fragments set to different values; the
+ * later fragment wins.
  */
 export const containerdPart = remembering((spec: ContainerdSpec = {}, injection: Injection) => {
   const clashes: string[] = [];
@@ -65,13 +66,15 @@ function typedFragments(spec: ContainerdSpec, injection: Injection): TomlTable[]
   ];
 }
 
-/** Longest TOML that is read, in characters. Talos' and NVIDIA's parts together have some thousands. */
+/**
+ * Longest TOML that is read, in characters. Talos' and NVIDIA's settings together have some thousands of characters.
+ */
 const longest = 100_000;
 
 /** Deepest nesting of tables that is read. */
 const deepest = 50;
 
-/** The parsed TOML, or why the text is not TOML. */
+/** The parsed TOML (`table`), or the reason why it was not read (`error`). */
 export function parseToml(text: string): { table?: TomlTable; error?: string } {
   if (text.trim() === "") return { table: {} };
   if (text.length > longest) return { error: `it has more than ${longest} characters` };
@@ -88,8 +91,8 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
 }
 
 /**
- * Whether a table is nested deeper than the depth that is read. It goes level by level, because recursion could
- * overflow the stack.
+ * Whether a table is nested deeper than the depth that is read. The function goes level by level, because recursion
+ * could overflow the call stack.
  */
 function isDeep(table: TomlTable): boolean {
   let level: unknown[] = [table];
@@ -105,8 +108,8 @@ export const isTable = (value: unknown): value is TomlTable =>
   isMapping(value) && !(value instanceof Date);
 
 /**
- * Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the
- * later one.
+ * Merges two TOML tables as Talos does (internal/pkg/toml/merge.go): it merges tables by key, joins arrays, and takes
+ * the later scalar.
  */
 function merge(target: TomlTable, source: TomlTable, path: string, clashes: string[]): void {
   for (const [key, value] of Object.entries(source)) {

@@ -3,37 +3,43 @@ import { capabilitiesOf } from "../../facts/talos-release";
 import { customizationPath, isTable, parseToml } from "./containerd";
 
 /**
- * containerd's configuration as Talos merges it from its own part, the parts of extensions, and the part in
- * the machine's configuration.
+ * Path of containerd's configuration, which Talos merges from its own settings, those of extensions, and those in the
+ * machine's configuration.
  */
 export const mergedConfigurationPath = "/etc/cri/conf.d/cri.toml";
 
 /**
- * Name under which Talos ≥ 1.14 merges the part of `machine.files`. Talos merges in the order of the names, so a
- * CRICustomizationConfig with a later name wins (talos v1.14.1,
+ * Name under which Talos ≥ 1.14 merges the containerd settings of `machine.files`. Talos merges in the order of the
+ * names, so a CRICustomizationConfig with a later name wins (talos v1.14.1,
  * internal/app/machined/pkg/controllers/files/cri_config.go: `20-NAME.part`, in lexical order).
  */
 export const legacyCustomization = "customization";
 
-/** Whether a release merges containerd's part without a file, and uses the first of two parts (Talos ≥ 1.14). */
+/**
+ * Whether a release merges the containerd settings of `machine.files` in memory (Talos ≥ 1.14). If `machine.files` has
+ * their path twice, such a release uses only the first item.
+ */
 export const mergesInMemory = (talosVersion: string): boolean =>
   capabilitiesOf(talosVersion).documents;
 
-/** Path of the file on a machine that shows the effect of its containerd part. */
+/** Path of the file on a machine that shows whether the machine's containerd settings are in effect. */
 export const containerdEvidence = (talosVersion: string): string =>
   mergesInMemory(talosVersion) ? mergedConfigurationPath : customizationPath;
 
-/** The machine's containerd parts that Talos ≥ 1.14 has merged, in their order, each with its SHA-256. */
+/**
+ * Names and SHA-256 of the containerd settings from a machine's configuration that Talos ≥ 1.14 has merged, in the
+ * order of the merge.
+ */
 export const customizationsIn = (merged: string): { name: string; sha256: string }[] =>
   [...merged.matchAll(/^## in-memory customization "([^"]*)" \(sha256:([0-9a-f]*)\)$/gm)].map(
     ([, name = "", sha256 = ""]) => ({ name, sha256 }),
   );
 
 /**
- * Reason why a part of containerd's configuration has no effect.
+ * Reason why the machine's containerd settings (`part`) have no effect.
  *
  * @param content content of `containerdEvidence` on the machine; undefined if the file is missing.
- * @returns undefined if the part is in effect.
+ * @returns undefined if the settings are in effect.
  */
 export function containerdProblem(
   talosVersion: string,
@@ -58,7 +64,7 @@ export function containerdProblem(
 }
 
 /**
- * Dotted keys of a part whose values a configuration lacks. A list in the configuration may have further items, since
+ * Dotted keys of `part` whose values `configuration` lacks. A list in `configuration` may have more items, because
  * Talos joins lists.
  */
 export function missingKeys(configuration: string, part: string): string[] {

@@ -10,9 +10,9 @@ import { asText, flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFindings, type ShapeFinding, writePath } from "../../shape";
 
 /**
- * Findings for settings of a part that containerd refuses or ignores. The function accepts tables of unknown plugins.
- * For a release that the tables lack it also accepts unknown keys, unless they resemble a known key, because the
- * release may have new keys.
+ * Findings for settings that containerd refuses or ignores. The function accepts the tables of plugins that it does not
+ * know. A Talos release that the tables lack may have new keys. For such a release the function refuses an unknown key
+ * only if it resembles a known key.
  */
 export function containerdFindings(
   table: TomlTable,
@@ -132,7 +132,7 @@ function kindText(value: unknown): string {
   return isMapping(value) ? "a table" : `a ${typeof value === "bigint" ? "number" : typeof value}`;
 }
 
-/** Whether two plugin names differ only by a misspelling, and do not name different plugins. */
+/** Whether a plugin's name is probably a misspelling of a known plugin's name, and not the name of another plugin. */
 const isNear = (id: string, knownId: string): boolean =>
   Math.abs(id.length - knownId.length) <= 2 &&
   closest(id.slice(14), [knownId.slice(14)]) !== undefined &&

@@ -1,6 +1,6 @@
 import type { FindingText } from "../../rules";
 
-/** Patterns in a containerd part, or in a patch with such a part as a text, each with its finding. */
+/** Patterns in containerd settings, or in a patch that contains such settings, each with its finding. */
 const ways: [text: RegExp, fault: FindingText][] = [
   [
     /\bdefault_runtime_name *= *["']nvidia["']/,

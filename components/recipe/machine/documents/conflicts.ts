@@ -2,9 +2,12 @@ import { documentConflicts } from "../../facts/data/since.json";
 import { isMapping, valueAt } from "../../mapping";
 import { mainDocument } from "../../merge/documents";
 
-/** A document of a configuration, and the set fields with which Talos refuses it. */
+/** A document of a configuration, and the fields that are also set, so that Talos refuses the configuration. */
 export interface DocumentConflict {
-  /** Kind of the document, with its name if Talos refuses only this one, e.g. `VolumeConfig/STATE`. */
+  /**
+   * Kind of the document. The kind is followed by a name if only the document of this name conflicts, e.g.
+   * `VolumeConfig/STATE`.
+   */
   document: string;
   /** Paths of the fields, down to the key that is set, e.g. `machine.kubelet.extraMounts`. */
   fields: string[];
@@ -20,8 +23,8 @@ const rows: Row[] = documentConflicts.rows;
 const forms = new Map<string, string | null>(Object.entries(documentConflicts.forms));
 
 /**
- * Conflicts for which Talos refuses a configuration: a document and a field of `machine` or `cluster` set the same
- * thing.
+ * Conflicts because of which Talos refuses a configuration: a separate document and a field of `machine` or `cluster`
+ * set the same thing.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
  */
@@ -48,7 +51,9 @@ export function formOf(document: string, field: string): string {
   return `${field}: ${form ?? (isWhole ? `the fields of ${document}` : `${last} of ${document}`)}`;
 }
 
-/** Paths of the keys below a field that a conflict names as a whole, such as `machine.kubelet`. */
+/**
+ * Paths of the keys that are set below a field such as `machine.kubelet`, with which a document conflicts as a whole.
+ */
 function fieldsBelow(main: unknown, field: string): string[] {
   const value = valueAt(main, ...field.split("."));
   if (forms.has(field) || !isMapping(value) || Object.keys(value).length === 0) return [field];

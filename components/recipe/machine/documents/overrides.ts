@@ -4,9 +4,9 @@ import { mainDocument } from "../../merge/documents";
 import { customizationPath, isTable, parseToml } from "../containerd/containerd";
 import { legacyCustomization } from "../containerd/effective";
 
-/** A setting that two places of a configuration set to different values. Talos silently uses one of them. */
+/** A setting with different values in two places of a configuration. Talos silently uses one of the values. */
 export interface Override {
-  /** The setting that both contain, e.g. `vm.swappiness`. */
+  /** The setting, e.g. `vm.swappiness`. */
   key: string;
   /** The place whose value takes effect, and the other place. */
   wins: string;
@@ -14,8 +14,9 @@ export interface Override {
 }
 
 /**
- * Settings to which a document gives another value than the field of `machine`. The document wins (talos v1.14.1,
- * config/container/container.go; seen on Talos v1.14.1). With a document for udev rules, Talos ignores the whole field.
+ * Settings to which a separate document gives another value than a field of `machine`. Talos uses the document's value
+ * (talos v1.14.1, config/container/container.go; seen on Talos v1.14.1). If there is a document for udev rules, Talos
+ * ignores the whole field `machine.udev`.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
  */
@@ -47,19 +48,19 @@ export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Overrid
   return [...paramOverrides, ...moduleOverrides, ...udevOverrides];
 }
 
-/** A containerd part in a machine's configuration. */
+/** Settings for containerd in one place of a machine's configuration. */
 interface Customization {
   name: string;
-  /** Name of the part in messages. */
+  /** Name of the place in messages. */
   words: string;
   table: TomlTable;
 }
 
 /**
- * Settings to which two containerd parts give different values. The part whose name is later in the alphabet wins (see
- * `legacyCustomization`).
+ * Settings of containerd to which two places of a configuration give different values. Talos uses the value of the
+ * place whose name is later in the alphabet (see `legacyCustomization`).
  *
- * @param part the stack's own part, if `machine.files` contains none.
+ * @param part the stack's own containerd settings, if `machine.files` contains none.
  */
 export function containerdOverrides(
   documents: ReadonlyMap<string, unknown>,
@@ -77,7 +78,7 @@ export function containerdOverrides(
   );
 }
 
-/** Name of the part of `machine.files` in messages. */
+/** Name of the containerd settings in `machine.files`, for messages. */
 export const ownPart = "containerd's part in machine.files";
 
 function customizationsOf(documents: ReadonlyMap<string, unknown>, part?: string): Customization[] {

@@ -15,7 +15,7 @@ const byField = <Settings>(
     Object.entries(settingsByField).map(([field, fieldSettings]) => [field, ruleOf(fieldSettings)]),
   );
 
-/** Rules of fields, by the field, e.g. `v1alpha1.Device.addresses[]`. */
+/** Rules for the values of fields, by the field's name, e.g. `v1alpha1.Device.addresses[]`. */
 const rules: Record<string, rule.Rule> = {
   ...Object.fromEntries(
     Object.entries(table.rules).flatMap(([name, fields]) =>
@@ -120,7 +120,10 @@ const rules: Record<string, rule.Rule> = {
   },
 };
 
-/** Mistake of the value of a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos. */
+/**
+ * Mistake in a field's value on a minor of Talos; undefined if there is none. A field is e.g.
+ * `v1alpha1.Device.addresses[]`.
+ */
 export const valueFinding = (
   field: string,
   minor: number,

@@ -6,10 +6,10 @@ import { taintEffects } from "../taints";
 import { isWrongExpression, isAddress, isPrefix, isSize, bytesOf } from "./values";
 
 /**
- * Rules for values in addition to their types: those of Talos' own validation, and those whose violation fails only at
- * boot. Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate`
- * methods of the documents next to it, those of volumes in types/block; pkg/machinery/labels for labels, annotations
- * and taints.
+ * Rules for values that go beyond their types: the rules of Talos' own validation, and rules whose violation only makes
+ * the boot fail. Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the
+ * `Validate` methods of the documents next to it; `Validate` of the volumes' documents in types/block;
+ * pkg/machinery/labels for labels, annotations and taints.
  */
 
 /** Mistake of a value, and the remedy. */
@@ -76,7 +76,7 @@ const kubeletOwn = [
   "seccompDefault",
 ];
 
-/** A rule for a mapping of names, with a rule for each value. */
+/** A rule for a mapping whose keys are qualified names and whose values satisfy `isValue`. */
 const entries = (isValue: (value: string) => boolean, description: string, remedy: string): Rule =>
   mapping((value) => {
     const wrongEntry = Object.entries(value).find(

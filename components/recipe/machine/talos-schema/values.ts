@@ -42,8 +42,8 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
 const durationPattern = /^[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$/;
 
 /**
- * Whether a text is a word of an enumeration. Talos' newer documents accept the words in any case (enumer), and
- * v1alpha1 only in the given case.
+ * Whether a text is a word of an enumeration. Talos' newer documents accept the words in upper and lower case (enumer).
+ * The document v1alpha1 accepts them only as written.
  */
 function isOneOf(text: string, type: TypeText): boolean {
   const words = wordsOf(type);
@@ -69,7 +69,10 @@ const prefixPattern = "^[0-9a-f.:]+/\\d{1,3}$";
 const addressPattern = "^[0-9a-f.:]+$";
 const hardwarePattern = "^[0-9a-f:]+$";
 
-/** Checks for patterns in the schema that accept more than Talos' own parser. */
+/**
+ * Mistake of a text against a pattern of the schema. Three patterns accept more than Talos' own parser, so the function
+ * parses these texts itself.
+ */
 function patternProblem(text: string, pattern: string): string | undefined {
   if (text === "") return undefined; // An empty text counts as not set.
   if (pattern === prefixPattern)
@@ -102,7 +105,7 @@ const isHardwareAddress = (text: string): boolean =>
 export const isSize = (text: string): boolean =>
   /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));
 
-/** Bytes of a size, for comparisons; undefined for a share, or if the text is not a size. */
+/** Bytes of a size, for comparisons; undefined for a percentage, or if the text is not a size. */
 export function bytesOf(value: unknown): number | undefined {
   const [, amount, letter = "", binary = ""] =
     /^(\d+(?:\.\d+)?)\s*(?:([kmgtpe])(i?)b?|b)?$/i.exec(asText(value)) ?? [];
