@@ -77,7 +77,7 @@ export const cardCauses = {
     cause:
       "the driver could not start the card, because of its firmware, its power, or an incomplete passthrough by the hypervisor",
     remedy:
-      "look at the lines above this error in `talosctl dmesg`, and switch the machine off and on. In a virtual machine, pass the whole card through (all functions, a large BAR, no vGPU). Then try another driver.branch",
+      "look at the lines above this error in `talosctl dmesg`, and switch the machine off and on. In a virtual machine, pass the whole card through (all functions, a large BAR, no vGPU). If the error stays, try another driver.branch",
     errors: [
       "NVRM: GPU 0000:…: RmInitAdapter failed! (0x62:0x65:1792)",
       "NVRM: RmInitAdapter: Cannot initialize GSP firmware RM",
@@ -90,7 +90,7 @@ export const cardCauses = {
     cause:
       "the card needs the other flavour of kernel modules: open from Blackwell on, proprietary before Turing",
     remedy:
-      "remove driver.flavour: the package then chooses the flavour that the card needs. By hand: replace the extension in the schematic",
+      "remove driver.flavour: the package then chooses the flavour that the card needs. Without a stack, replace the extension in the schematic",
     errors: [
       "NVRM: installed in this system is not supported by open",
       "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
@@ -102,7 +102,7 @@ export const cardCauses = {
   },
   driverTooNew: {
     symptom: "the kernel modules are loaded, but an old card is not among the driver's devices",
-    cause: "this branch of the driver no longer supports the card",
+    cause: "the loaded branch of the driver no longer supports the card",
     remedy:
       "set driver.branch: lts, or remove the field: for Maxwell, Pascal and Volta on Talos ≥ 1.13 the package then chooses lts",
     errors: ["NVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please"],
@@ -137,7 +137,7 @@ export const cardCauses = {
     symptom:
       "ext-nvidia-cdi-gen or ext-nvidia-fabricmanager fails and starts again; no pod sees a card of an SXM board",
     cause:
-      "cards on an NVSwitch board compute only after the fabric manager has set up the switches. It finds no switches, or does not run. Possible reasons: the switches are not passed through to this virtual machine, the fabric manager's extension is missing, or the machine has no such board",
+      "cards on an NVSwitch board compute only after the fabric manager has set up the switches. Here the fabric manager finds no switches, or does not run. Possible reasons: the switches are not passed through to this virtual machine, the fabric manager's extension is missing, or the machine has no such board",
     remedy:
       "with an SXM board of eight cards, pass the NVSwitches through together with the cards, and list nvidia-fabricmanager in the stack's extensions. A virtual machine with only some of the cards needs the fabric manager of its host. Without such a board, remove nvidia-fabricmanager",
     errors: [

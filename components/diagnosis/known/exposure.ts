@@ -56,7 +56,7 @@ export const exposureCauses = {
     symptom:
       "pods of RuntimeClass nvidia stay in ContainerCreating, and `kubectl exec` into running ones fails",
     cause:
-      "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or another part of containerd's configuration replaces it",
+      "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or another file of containerd's configuration overrides this runtime",
     remedy:
       "compare the machine's extensions and /etc/cri/conf.d with the stack, and run `pulumi up` again. On Talos 1.13 and older, a changed containerd configuration needs a reboot",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
@@ -98,7 +98,7 @@ export const exposureCauses = {
   toolkitPrograms: {
     symptom: "containers with a GPU are not created: a hook is not found",
     cause:
-      "the CDI specification names a path for a program of the container toolkit that does not exist on the machine",
+      "the CDI specification names a program of the container toolkit by a path that does not exist on the machine",
     remedy:
       "delete the stale CDI file in /var/run/cdi, which an earlier release or another program has written, and restart the device plugin's pod",
     errors: [

@@ -11,11 +11,11 @@ import { fixesOf, hasGpu } from "./known";
 /** Fixes of a machine's configuration, image and driver, in the order of its boot. */
 export const machineFixes = fixesOf({
   perMachinePatch: {
-    does: "a machine's containerd part is one item of machine.files, in a patch of that machine only",
+    does: "only one item of machine.files, in a patch of that machine, writes 20-customization.part",
     symptom:
       "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
     cause:
-      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 fails at the second item, and pauses the boot for 35 minutes (5 minutes before v1.12.9, and from v1.13.0 to v1.13.4). Then the machine reboots, and in the first boot of an upgrade returns to the previous image. From Talos 1.14 on the first item wins silently",
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 fails at the second item, and pauses the boot for 35 minutes (5 minutes before v1.12.9, and from v1.13.0 to v1.13.4). Then the machine reboots; if this was the first boot of a new image, Talos returns to the previous image. From Talos 1.14 on the first item wins silently",
     errors: [
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
@@ -69,7 +69,7 @@ export const machineFixes = fixesOf({
     symptom:
       "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
     cause:
-      "the extension blacklists the modules, so nothing loads them unless the configuration declares them. At each boot Talos waits 70 minutes for the service ext-nvidia-persistenced, and then reboots",
+      "the extension blacklists the modules, so Talos loads them only if the configuration lists them. At each boot Talos waits 70 minutes for the service ext-nvidia-persistenced, and then reboots",
     errors: [
       "nvidia-container-cli: initialization error: nvml error: driver not loaded",
       'Waiting for file "/sys/bus/pci/drivers/nvidia" to exist',

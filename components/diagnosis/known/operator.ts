@@ -24,11 +24,11 @@ export const operatorFixes = fixesOf({
     sign: waitsForMarkers,
   },
   operatorValidatorLabel: {
-    does: "GPU nodes have the label nvidia.com/gpu.deploy.operator-validator. On Talos ≤ 1.12 its value must be false, because the validator would delete the readiness files of another DaemonSet. On Talos ≥ 1.13 its value must be true, because the validator writes these files",
+    does: "GPU nodes have the label nvidia.com/gpu.deploy.operator-validator. On Talos ≤ 1.12 its value must be false, because the validator would delete the readiness files that another DaemonSet writes. On Talos ≥ 1.13 its value must be true, because the validator writes these files",
     symptom:
-      "the pod nvidia-operator-validator stays in Init:0/4 (failed to validate the driver, retrying after 5 seconds), and operands that start meanwhile wait in Init:0/1. On Talos ≥ 1.13: operands wait in Init:0/1, and no validator runs",
+      "on Talos ≤ 1.12: the pod nvidia-operator-validator stays in Init:0/4 (failed to validate the driver, retrying after 5 seconds), and the operator's other pods wait in Init:0/1. On Talos ≥ 1.13: the operator's pods wait in Init:0/1, and no validator runs",
     cause:
-      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place. It deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps it off the node",
+      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place. It deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps the validator off the node",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
     inForce:
       "remove the label nvidia.com/gpu.deploy.operator-validator that you set on the node, and run `pulumi up --refresh`",
@@ -41,7 +41,7 @@ export const operatorFixes = fixesOf({
   migManager: {
     does: "the MIG manager runs the release v0.12.3-ubuntu20.04, without the step that writes to the host and stops the host's services",
     symptom:
-      "cards are not split: nvidia.com/mig.config.state is missing or becomes failed, and the smoke test's pod stays Pending",
+      "cards are not split into MIG devices: the label nvidia.com/mig.config.state is missing or becomes failed, and the smoke test's pod stays Pending",
     cause:
       "there are three causes. From v0.13 on the MIG manager waits forever for systemd, which Talos does not have. An older manager that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos. Every release sets the state to failed if a card does not support the profile or is in use",
     errors: [

@@ -13,7 +13,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
     cause:
-      "the selector requires a label that no node has, or no longer has, such as a role that was once set by hand",
+      "the selector requires a label that no node has, or no longer has, such as a role label that someone once set by hand",
     errors: [
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
       "DESIRED   0",
@@ -32,7 +32,7 @@ export const schedulingFixes = fixesOf({
     does: "GPU nodes are labelled nvidia.com/gpu.present=true",
     symptom: "the device plugin's DaemonSet wants 0 pods and the node offers no nvidia.com/gpu",
     cause:
-      "the chart's affinity requires a label that Node Feature Discovery would set, but the standalone plugin's chart does not install it",
+      "the chart's affinity requires a label that Node Feature Discovery sets. The standalone plugin's chart by default does not install Node Feature Discovery",
     errors: ["DESIRED   0", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."],
     source: "k8s-device-plugin#1213; talos#12103",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
@@ -40,11 +40,11 @@ export const schedulingFixes = fixesOf({
     sign: pluginWantsNoPods,
   },
   tolerations: {
-    does: "NVIDIA's pods, the gate and the workloads tolerate the taints of the GPU machines",
+    does: "NVIDIA's pods, the smoke tests and the workloads tolerate the taints of the GPU machines",
     symptom:
       "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
     cause:
-      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin's chart also tolerates CriticalAddonsOnly). A machine of this stack has a different taint",
+      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin's chart also tolerates CriticalAddonsOnly). A GPU machine has a different taint",
     source:
       "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,

@@ -28,7 +28,7 @@ export const workloadFixes = fixesOf({
       ),
   },
   cudaImage: {
-    does: "default images have the newest CUDA that the drivers of all GPU machines support",
+    does: "images use a CUDA release that the drivers of all GPU machines support",
     symptom: "CUDA programs fail: CUDA driver version is insufficient for CUDA runtime version",
     cause:
       "the driver of the machine is older than the image's CUDA major version requires (CUDA 12: 525.60.13, CUDA 13: 580.65.06)",
@@ -109,7 +109,7 @@ export const workloadCauses = {
   groupWebhooks: {
     symptom: "LeaderWorkerSets and their pods are not created",
     cause:
-      "the controller of LeaderWorkerSet, which answers its webhooks, does not run, or the API server does not reach it",
+      "LeaderWorkerSet's controller answers the webhooks. The controller does not run, or the API server does not reach it",
     remedy:
       "check why the pod lws-controller-manager in the namespace lws-system does not run, and whether a network policy blocks the control planes",
     errors: [
