@@ -81,7 +81,7 @@ function certificateOf(user: unknown): string | undefined {
 const decoded = (crt: unknown): string | undefined =>
   typeof crt === "string" ? Buffer.from(crt, "base64").toString() : undefined;
 
-/** The mistake in a kubeconfig that a refused call to Kubernetes shows; undefined if it shows none. */
+/** The mistake in a kubeconfig that a refused call to Kubernetes shows; undefined if the call shows none. */
 function foreignKubeconfig(message: string): string | undefined {
   if (/Unauthorized|does not know the credentials/i.test(message))
     return "the Kubernetes API does not accept its user";
@@ -123,7 +123,7 @@ export function foreignCredentials(
   };
 }
 
-/** A parsed YAML text; undefined if it is not YAML, which its reader reports. */
+/** A parsed YAML text; undefined if the text is not YAML. Another check reports that. */
 function read(text = ""): unknown {
   try {
     return boundedYaml(text);

@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
-/** An answer, or an error if it takes longer than `limit` milliseconds. */
+/** Resolves with the answer. Rejects with `timeoutError` if the answer takes longer than `limit` milliseconds. */
 export async function inTime<T>(
   answer: Promise<T>,
   limit: number,
@@ -44,7 +44,7 @@ export async function someAtATime<T>(
   await Promise.all(Array.from({ length: AT_A_TIME }, runNext));
 }
 
-/** Set during a check within a wait: the wait itself repeats failed calls. */
+/** True during a check of `waitFor`, which repeats the whole check if a call fails. */
 const inWait = new AsyncLocalStorage<true>();
 
 /** Milliseconds before each retry of a call outside a wait. */
@@ -56,7 +56,7 @@ const NO_MORE_TRIES_AFTER = 45_000;
  */
 const LONGEST_PAUSE = 30_000;
 
-/** The pause before a retry: the default, or a longer one that the server requests. */
+/** The pause before a retry: the given one, or a longer one that the server requests. */
 export const pauseBefore = (pause: number, retryAfter: number | undefined): number =>
   Math.max(pause, Math.min(retryAfter ?? 0, LONGEST_PAUSE));
 
@@ -75,7 +75,8 @@ export function readRetryAfter(header: string, now = Date.now()): number | undef
 }
 
 /**
- * Makes a call outside a wait, and repeats it a few times if it gets no answer. Throws the error of the last attempt.
+ * Makes a call, and repeats it up to four times if it fails with a temporary error. Within a wait the call is not
+ * repeated. Throws the error of the last attempt.
  */
 export async function persistently<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
   const begun = clock.now();
@@ -92,16 +93,16 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
 }
 
 /**
- * Like `persistently`, but also within a wait. It is for a call whose failure counts as an answer in the wait, e.g.
- * that a machine is down.
+ * Repeats a call like `persistently`, even within a wait. Some checks take a failed call as an answer, e.g. that a
+ * machine is down.
  */
 export const insist = <T>(clock: Clock, call: () => Promise<T>): Promise<T> =>
   inWait.exit(() => persistently(clock, call));
 
 /**
  * A client that repeats calls after a short fault: one dropped connection must not end an update after the reboots.
- * Every method can be repeated: if the first call took effect and its answer was lost, the second call finds that.
- * Within a wait the client repeats no call, because the wait itself does.
+ * Every method of the client allows this: if the first call took effect and its answer was lost, the second call
+ * succeeds as well. Within a wait the client repeats no call, because the wait itself does.
  */
 export function persistent<Client extends object>(clock: Clock, client: Client): Client {
   return new Proxy(client, {
@@ -133,7 +134,7 @@ export interface Wait<T> {
   poll: number;
   /** Checks once. Returns the value if the condition holds, else `{ not: <what is missing> }`. */
   look: () => Promise<{ done: T } | { not: string }>;
-  /** Called with the missing condition, if it differs from the previous check's. Default: nothing is called. */
+  /** Called with the missing condition if it differs from that of the previous check. Default: nothing is called. */
   onMissing?: (missing: string) => void;
 }
 

@@ -6,7 +6,7 @@ export type { FindingText, FieldFinding } from "../recipe/rules/finding";
 export type CallErrorKind =
   /** No answer: refused, reset, timed out. The machine may be rebooting. */
   | "unreachable"
-  /** The machine answered that it cannot now, e.g. another upgrade is running. */
+  /** The machine answered that it cannot do this now, e.g. because another upgrade is running. */
   | "busy"
   /** The machine does not have this method. */
   | "unimplemented"
@@ -20,7 +20,7 @@ export class CallError extends Error {
   constructor(
     public readonly problem: CallErrorKind,
     message: string,
-    /** Milliseconds until the server accepts the next request; undefined if it named none. */
+    /** Milliseconds until the server accepts the next request; undefined if the server named no time. */
     readonly retryAfter?: number,
   ) {
     super(message);

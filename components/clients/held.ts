@@ -1,6 +1,7 @@
 /**
- * Whether there is something to remove before the process ends: started programs, or files with credentials. Otherwise
- * the process has no signal handler, so that a signal ends it at once: in a busy process a handler would have to wait.
+ * Whether there is something to remove before the process ends: started programs, or files with credentials. If there
+ * is nothing, the process has no signal handler, so that a signal ends the process at once. A handler would run only
+ * after the code that is running.
  */
 let isHeld = false;
 let release: (() => void) | undefined;
@@ -12,7 +13,7 @@ export function hold(): void {
   release = undefined;
 }
 
-/** Calls `action` once there is something to remove; at once if there already is. */
+/** Calls `action` as soon as there is something to remove, which may be now. */
 export function whenHeld(action: () => void): void {
   if (isHeld) action();
   else release = action;

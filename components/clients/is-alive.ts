@@ -1,4 +1,7 @@
-/** Whether this computer has a process with this ID. An ended process counts until its parent has read its status. */
+/**
+ * Whether this computer has a process with this ID. An ended process counts as existing until its parent process has
+ * read its exit status.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { listAt, valueAt } from "../recipe/mapping";
 
-/** The entry of a name in a list of a kubeconfig, such as `users`; undefined where the list has none. */
+/** The entry with this name in a list of a kubeconfig, such as `users`; undefined if the list has no such entry. */
 export const entryOf = (kubeconfig: unknown, list: string, name: unknown): unknown =>
   listAt(kubeconfig, list).find((entry) => entry["name"] === name);
 
@@ -9,7 +9,7 @@ export const entryOf = (kubeconfig: unknown, list: string, name: unknown): unkno
  * The text of a certificate of a user or cluster in a kubeconfig. Inline data override the file (client-go,
  * tools/clientcmd/api/types.go, AuthInfo and Cluster).
  *
- * @returns undefined if the entry has neither.
+ * @returns undefined if the entry has neither inline data nor a file.
  * @throws Error if the file cannot be read.
  */
 export function certificateIn(

@@ -1,7 +1,7 @@
 /** Where a machine keeps an installer image: on its disk, or in memory until its next boot (Talos 1.13 and newer). */
 export type InstallerPlace = "disk" | "memory";
 
-/** Where a machine keeps an image; images of pods, which include those of static pods, have a place of their own. */
+/** Where a machine keeps an image. `pods` is the place for images of pods, including static pods. */
 export type ImagePlace = InstallerPlace | "pods";
 
 /** Condition that ends a call before its limit; the call then fails like one without an answer. */
@@ -13,18 +13,18 @@ export interface Ending {
 }
 
 /**
- * `lifecycle` is LifecycleService.Upgrade of Talos 1.13 and newer; `legacy` is MachineService.Upgrade, which Talos 1.12 and
- * older have. Range: talos v1.13.0 cmd/talosctl/cmd/talos/upgrade.go.
+ * `lifecycle` is LifecycleService.Upgrade of Talos 1.13 and newer; `legacy` is MachineService.Upgrade, which Talos 1.12
+ * and older have. Source: talos v1.13.0 cmd/talosctl/cmd/talos/upgrade.go.
  */
 export type UpgradeApi = "lifecycle" | "legacy";
 
-/** Texts of the machine's configuration; more than one YAML document each. */
+/** Two texts of a machine's configuration. Each may have several YAML documents. */
 export interface Configurations {
   /** The active configuration (resource `v1alpha1`). */
   active?: string;
   /**
-   * The configuration on disk, which is active after the next boot (resource `persistent`). Differs from `active` if a
-   * configuration is staged.
+   * The configuration on disk, which is active after the next boot (resource `persistent`). This text differs from
+   * `active` if a configuration is staged.
    */
   persistent?: string;
 }

@@ -48,7 +48,7 @@ function pidNamespace(): string {
   }
 }
 
-/** Milliseconds after which the run of another container's folder has certainly ended. */
+/** Milliseconds after which the run that made a folder in another PID namespace has certainly ended. */
 const FORGOTTEN = 7 * 24 * 60 * 60_000;
 
 /** Removes folders of killed runs, which could not remove them (a cancelled plugin kills its child without warning). */

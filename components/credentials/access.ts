@@ -37,7 +37,7 @@ export function accessOf(credentials: Credentials) {
   const textOf = (name: Credential): pulumi.Output<string> => secrets[name] ?? pulumi.secret("");
   return {
     secrets,
-    /** Client of the machine API. Only its endpoints are not secret. */
+    /** Client of the machine API. Everything except the endpoints is secret. */
     client: once(() => {
       const client = textOf("talosconfig").apply(talosClientOf);
       return { configuration: client.configuration, endpoints: pulumi.unsecret(client.endpoints) };
@@ -45,10 +45,13 @@ export function accessOf(credentials: Credentials) {
     /** Secrets of the cluster, in the Talos provider's form. */
     clusterSecrets: once(() => textOf("machineSecrets").apply(machineSecretsOf)),
     /**
-     * Configurations generated from these secrets and further arguments; machines with the same arguments share one.
+     * Configurations generated from these secrets and further arguments. Machines with the same arguments share one
+     * configuration.
      */
     generated: onceEach<pulumi.Output<string>>(),
-    /** Patches that give a control plane the AES-CBC key of an older cluster, which a generated configuration lacks. */
+    /**
+     * Patches that give a control plane the AES-CBC key of an older cluster. A generated configuration lacks this key.
+     */
     encryptionPatches: once(() =>
       textOf("machineSecrets").apply((text) => encryptionPatchesOf(machineSecretsOf(text))),
     ),
@@ -62,8 +65,8 @@ export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>
 });
 
 /**
- * Returns the credential's text unchanged if its client certificate is valid now. This runs in addition to the checks
- * of the arguments, which can only read plain text, not an Output.
+ * Returns the credential's text unchanged if its client certificate is valid now. The checks of the arguments can read
+ * only plain text, so this function checks a credential that is an Output.
  *
  * @throws RunError if the certificate is not valid now: Pulumi prints a RunError without a stack trace.
  */

@@ -48,7 +48,7 @@ const encryptedServer: Rule = (url) => serverUrl(url) ?? encrypted(url);
 /** Name of a credential. */
 export type Credential = keyof Credentials;
 
-/** The kinds of machines in the cluster that decide which credentials are needed. */
+/** Whether the cluster has owned machines and Omni machines. This decides which credentials are needed. */
 interface Owners {
   owned: boolean;
   omni: boolean;
@@ -56,14 +56,15 @@ interface Owners {
 
 interface CredentialRule {
   /**
-   * Environment variable with the path of its file; for Omni's credentials, with the content. The machine program
-   * receives the content in `TALOS_GPU_` and this name.
+   * Name of the environment variable with the path of the credential's file. For Omni's credentials, the variable has
+   * the credential itself. The machine program receives the credential in a variable whose name begins with
+   * `TALOS_GPU_` and ends with this name.
    */
   variable: string;
   /** Rule for the credential's text. */
   rule: (owners: Owners) => Rule;
   needed: (owners: Owners) => boolean;
-  /** Whether the machine program itself reads the file of that variable, if the content is not passed. */
+  /** Whether it is enough to set `variable`, because the machine program reads it if the credential is not passed. */
   variableWillDo: (owners: Owners) => boolean;
   /** Consequence of its absence. */
   why: string;
@@ -207,7 +208,8 @@ export function credentialFindings(
 }
 
 /**
- * Texts of the credentials that environment variables name instead of the arguments, and findings about their files.
+ * Texts of credentials that the arguments lack and that files in environment variables contain, and findings about
+ * unreadable files.
  */
 function namedByVariables(
   stated: Credentials,
@@ -257,7 +259,8 @@ export function expiredCredentials({ talosconfig, kubeconfig }: Unread, now: Dat
 
 /**
  * Findings about credentials that do not fit a stack that bootstraps its cluster: a kubeconfig, which belongs to
- * another cluster, or only one of talosconfig and machineSecrets. Both may come from a backup of the cluster.
+ * another cluster, or only one of talosconfig and machineSecrets. A user may pass these two together, e.g. from a
+ * backup of the cluster.
  */
 function bootstrapFindings({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
   const [setCredential, missing] =

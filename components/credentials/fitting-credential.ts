@@ -6,10 +6,10 @@ import { isMapping, listOf } from "../recipe/mapping";
 import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
 
 /**
- * A credential in the form that fits an environment variable. A kubeconfig or talosconfig that is too long because of
- * its many contexts is reduced to the current one.
+ * A credential in the form that fits an environment variable. A kubeconfig or talosconfig that is too long is reduced
+ * to its current context.
  *
- * @throws Error if this is still too long: the program could not start.
+ * @throws Error if the credential is still too long, because the program could not start.
  */
 export function fittingCredential(name: Credential, text: string): string {
   if (fitsVariable(text)) return text;

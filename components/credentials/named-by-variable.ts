@@ -2,14 +2,15 @@ import * as fs from "node:fs";
 import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 
 /**
- * Credentials that the machine program reads from the files in an environment variable, if the content is not passed.
+ * Credentials for which an environment variable may name files. The machine program reads these files if the
+ * credential's content is not passed.
  */
 export type NamedCredential = "talosconfig" | "kubeconfig";
 
 /**
- * Content of the files in an environment variable, as the machine program reads it.
+ * Content of the files that an environment variable names, as the machine program reads it.
  *
- * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
+ * @throws Error if no file exists or one cannot be read. The message gives the reason, and quotes nothing from a file.
  */
 export function readNamedByVariable(name: NamedCredential, value: string): string {
   if (name === "kubeconfig") return kubeconfigOfVariable(value);

@@ -30,7 +30,7 @@ const bundle = z.object({
   }),
 });
 
-/** Secrets in the Talos provider's form, whose keys have another spelling. */
+/** Secrets in the Talos provider's form. Some keys are spelt differently in the file of `talosctl gen secrets`. */
 export type MachineSecrets = talos.types.output.machine.MachineSecrets;
 
 /** Keys of `talosctl gen secrets`, and the provider's names for them. */
@@ -57,7 +57,7 @@ function respelled(value: unknown, names: ReadonlyMap<string, string>): unknown 
 /**
  * Secrets of a cluster from the text of `talosctl gen secrets`.
  *
- * @throws naming what is missing, never its value.
+ * @throws Error that names missing fields, and never quotes a value.
  */
 export const machineSecretsOf = (text: string): MachineSecrets =>
   respelled(
@@ -106,7 +106,7 @@ export interface TalosClient {
 /**
  * Client of the talosconfig's current context.
  *
- * @throws naming what is missing, never its value.
+ * @throws Error that names missing fields, and never quotes a value.
  */
 export function talosClientOf(text: string): TalosClient {
   const current = currentOf(read(talosconfig, text, "talosconfig", "`talosctl config`"));
@@ -191,7 +191,7 @@ function read<T extends z.ZodType>(
   throw uselessCredential(field, `missing or of the wrong type: ${missing}`, source);
 }
 
-/** A rule from a function that reads a credential: the text breaks the rule if the function throws. */
+/** A rule made from a function that reads a credential. A text breaks the rule if the function throws for it. */
 function ruleBy(read: (text: string) => unknown): Rule {
   return (text) => {
     try {
@@ -213,7 +213,10 @@ const anyTalosconfig = z.object({
 /** The part of a kubeconfig that every client needs. */
 const anyKubeconfig = z.object({ clusters: z.array(z.looseObject({ name: z.string() })).min(1) });
 
-/** Rule for the text of each credential. For an owned machine, the package itself reads the talosconfig. */
+/**
+ * Rule for the text of each credential. `clientTalosconfig` is for a stack with owned machines, for which the package
+ * itself reads the client certificate from the talosconfig.
+ */
 export const credentialTexts = {
   talosconfig: ruleBy((text) =>
     currentOf(read(anyTalosconfig, text, "talosconfig", "`talosctl config`")),

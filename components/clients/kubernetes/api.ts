@@ -20,19 +20,19 @@ import { type KubeconfigCluster, type KubeconfigUser, readToken } from "./kubeco
 /** Milliseconds for one request, from its start to the end of the answer. */
 const REQUEST = 30_000;
 /**
- * Milliseconds after which an unused connection is closed. Less than a machine needs to reboot, because a rebooting
- * machine may leave the connection open.
+ * Milliseconds after which an unused connection is closed. This is shorter than a reboot, because a rebooting machine
+ * may leave the connection open.
  */
 const UNUSED = 5_000;
 /**
- * Milliseconds after which a token's file is read again. client-go reads it every minute, and treats a token as expired
- * 10 s earlier (client-go, transport/token_source.go, NewCachedFileTokenSource).
+ * Milliseconds after which a token's file is read again. client-go reads the file every minute, and treats a token as
+ * expired 10 s earlier (client-go, transport/token_source.go, NewCachedFileTokenSource).
  */
 const TOKEN_IS_FRESH = 50_000;
-/** Largest answer that is read, in bytes: no list of a cluster with GPUs is longer. */
+/** Largest answer in bytes that is read. No list of objects in a cluster with GPUs is longer. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** Parts of a kubeconfig for access to an API server. */
+/** The methods of a kubeconfig that give access to an API server. */
 export type Kubeconfig = Pick<
   KubeConfig,
   "applyToHTTPSOptions" | "getCurrentCluster" | "getCurrentContext" | "getCurrentUser"
@@ -59,19 +59,19 @@ export interface RequestOptions {
   type?: "application/merge-patch+json" | "application/apply-patch+yaml";
   /** Media type of the answer. Default JSON. */
   accept?: string;
-  /** Results for HTTP codes that are not errors here. */
+  /** Results of the request for HTTP codes that count as success, by code. */
   instead?: Record<number, unknown>;
 }
 
 /**
  * Client for the API server of a kubeconfig, with any way of authentication that a kubeconfig can name. Each request
- * has a limit, and its error says whether a retry may help.
+ * has a time limit, and the error of a failed request says whether a retry may help.
  */
 export class KubernetesApi {
-  /** URL without a slash at its end. */
+  /** URL of the API server, without a slash at its end. */
   readonly server: string;
   private readonly plugin: ExecConfig | undefined;
-  /** Facts about the cluster for the credential plugin, if the kubeconfig enables that. */
+  /** Facts about the cluster for the credential plugin, if the kubeconfig sets `provideClusterInfo`. */
   private readonly pluginsCluster: KubeconfigCluster | undefined;
   /** Expiry of the credential from the plugin or from the token's file. */
   private credentialExpiry: Promise<number> | undefined;
@@ -147,7 +147,7 @@ export class KubernetesApi {
       : this.ask<T>(titleOf(key), path, { instead: { 404: undefined } });
   }
 
-  /** Deletes the object with this UID; no error if it is gone or was replaced meanwhile. */
+  /** Deletes the object with this UID; no error if the object no longer exists, or if a new object has replaced it. */
   async deleteExactly(
     description: string,
     path: string,
@@ -340,9 +340,9 @@ export class KubernetesApi {
   }
 
   /**
-   * One agent for all requests. The Kubernetes client opens new connections for each request (@kubernetes/client-node
-   * 1.4, `createAgent`), which costs a key exchange each. A new certificate, e.g. from a credential plugin, gets new
-   * connections.
+   * One agent for all requests. The Kubernetes client would open a new connection for each request
+   * (@kubernetes/client-node 1.4, `createAgent`), and each connection costs a key exchange. After a change of the
+   * client certificate, e.g. by a credential plugin, a new agent opens new connections.
    */
   private sharedAgentOf(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
     // A proxy's agent manages its own connections.
@@ -374,8 +374,8 @@ export class KubernetesApi {
 }
 
 /**
- * A cluster in the form for a credential plugin (client-go, tools/clientcmd/api/types.go and
- * pkg/apis/clientauthentication/types.go, Cluster).
+ * The cluster of a kubeconfig in the form that a credential plugin receives (client-go, tools/clientcmd/api/types.go
+ * and pkg/apis/clientauthentication/types.go, Cluster).
  */
 function execCluster(cluster: KubeconfigCluster): ExecCluster {
   const { caFile } = cluster;
@@ -395,8 +395,8 @@ interface Attempt {
   answer: Answer;
   options: https.RequestOptions;
   /**
-   * Source of the credential: a run of the plugin, or a read of the token's file. Undefined if the kubeconfig
-   * contains it.
+   * Expiry of the credential that the request used. Each run of the plugin, and each read of the token's file, makes a
+   * new promise. Undefined if the kubeconfig itself contains the credential.
    */
   credentialExpiry: Promise<number> | undefined;
 }

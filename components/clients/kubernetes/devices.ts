@@ -5,8 +5,8 @@ import { gpuProviders } from "../../recipe/facts/gpu-provider";
 export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 
 /**
- * Units that a node offers: the kubelet's resources, and whole cards that NVIDIA's DRA driver publishes, by
- * DeviceClass. A class selects devices by conditions; for `gpu.nvidia.com` these are the driver and the type
+ * What a node offers: amounts of the kubelet's resources by name, and the number of whole cards that NVIDIA's DRA
+ * driver publishes, by DeviceClass. The DeviceClass `gpu.nvidia.com` selects devices by their driver and type
  * (dra-driver-nvidia-gpu v0.5.0, deployments/helm, templates/deviceclass-gpu.yaml).
  */
 export function offeredBy(
@@ -25,8 +25,9 @@ export function offeredBy(
 }
 
 /**
- * How many devices of the class each pod on the node holds by claims, by pod UID. A claim that several pods share
- * counts for the first of them. A driver has the name of its DeviceClass, and a pool has the name of its node.
+ * How many devices of a DeviceClass each pod on the node holds through ResourceClaims, by pod UID. A claim that several
+ * pods share counts for the first of them. NVIDIA's DRA driver has the name of the DeviceClass, and names each pool of
+ * devices after the node.
  */
 export function claimedIn(
   claims: readonly ResourceV1ResourceClaim[],

@@ -20,7 +20,7 @@ export class KubernetesError extends CallError {
     readonly code?: number,
     /** Reasons in the API server's answer, e.g. `NamespaceTerminating`. */
     readonly reasons: readonly string[] = [],
-    /** Whether the API server itself answered, and not a proxy in front of it. */
+    /** Whether the API server itself answered, rather than a proxy in front of it. */
     readonly byServer = false,
     retryAfter?: number,
   ) {
@@ -134,8 +134,8 @@ const lasting: Record<string, string> = {
 const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILURE/;
 
 /**
- * Error for a request without an answer. Errors in `passing` may disappear with a retry; any other is a fault of the
- * kubeconfig and is reported at once.
+ * Error for a request without an answer. An error in `passing` may disappear with a retry. Any other error is reported
+ * at once, because it stays.
  */
 export function connectionProblem(
   description: string,

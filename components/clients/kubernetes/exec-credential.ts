@@ -33,12 +33,12 @@ export interface ExecCredential {
 }
 
 /**
- * Runs a kubeconfig's credential plugin. The Kubernetes client would do so as well, but without a limit, and without
- * ending the plugin.
+ * Runs a kubeconfig's credential plugin. The Kubernetes client could run the plugin too, but it sets no time limit and
+ * never ends the plugin.
  *
  * @param limit Milliseconds after which the plugin and its child processes are killed.
  * @param cluster facts about the cluster for the plugin. Default: none.
- * @throws Error with the reason. It never quotes the plugin's output, which may contain a credential.
+ * @throws Error with the reason. The error never quotes the plugin's output, which may contain a credential.
  */
 export async function execCredential(
   { apiVersion = "client.authentication.k8s.io/v1", command = "", args, env }: ExecConfig,

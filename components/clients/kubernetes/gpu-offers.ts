@@ -12,14 +12,14 @@ export interface GpuOffer {
   /** Kind and name, e.g. `DaemonSet kube-system/nvidia-device-plugin`. */
   title: string;
   namespace: string;
-  /** Name of the Helm release, if its labels contain it. */
+  /** Name of the Helm release, if the object's labels or annotations contain it. */
   release?: string;
   keeper?: Keeper;
-  /** Whether a Pulumi stack has installed it, which may be this stack. */
+  /** Whether a Pulumi stack has installed the provider. It may be this stack. */
   byPulumi: boolean;
 }
 
-/** NVIDIA's charts by the label of their objects (`helm.sh/chart`), with the stack's field that installs the chart. */
+/** The stack's field for each of NVIDIA's charts, by the chart's name in the label `helm.sh/chart`. */
 const charts: Record<string, GpuProviderField> = {
   "gpu-operator": "gpuOperator",
   "nvidia-device-plugin": "devicePlugin",
@@ -28,8 +28,8 @@ const charts: Record<string, GpuProviderField> = {
 };
 
 /**
- * NVIDIA's programs by their images, also in a mirror. AMD's plugin has the same name in another folder
- * (ROCm/k8s-device-plugin).
+ * Images of NVIDIA's programs, also in a mirror, with the stack's field for each. AMD's plugin has an image of the same
+ * name in another folder (ROCm/k8s-device-plugin).
  */
 const images: [RegExp, GpuProviderField][] = [
   [/(?:^|\/)gpu-operator[:@]/, "gpuOperator"],
@@ -40,7 +40,7 @@ const ofOthers = /(?:^|\/)(?:rocm|amd)\//i;
 
 /**
  * GPU providers in a cluster, found by their images and by the labels of NVIDIA's charts. Leaves out objects with an
- * owner in the cluster, such as the operator's DaemonSets.
+ * owner reference, such as the GPU Operator's DaemonSets.
  */
 export function gpuOffers(workloads: readonly Workload[]): GpuOffer[] {
   const offersByKey = new Map<string, GpuOffer>();
@@ -74,7 +74,7 @@ function offerOf(workload: Workload): GpuOffer | undefined {
   };
 }
 
-/** Programs in the same charts or images that allocate no cards: feature discovery, exporter, MPS. */
+/** Programs of the same charts or images that give no cards to pods: feature discovery, exporter, MPS. */
 const givesOutNothing = /feature-discovery|dcgm|mps-control/;
 
 function fieldOf({ metadata, spec }: Workload): GpuProviderField | undefined {
@@ -89,6 +89,8 @@ function fieldOf({ metadata, spec }: Workload): GpuProviderField | undefined {
   return Object.hasOwn(charts, chart) && !isDiscovery(labels) ? charts[chart] : undefined;
 }
 
-/** Whether an object belongs to Node Feature Discovery, which NVIDIA's charts install under its own name. */
+/**
+ * Whether an object belongs to Node Feature Discovery, which NVIDIA's charts install with its own name in the label.
+ */
 const isDiscovery = (labels: Record<string, string>): boolean =>
   labels["app.kubernetes.io/name"] === "node-feature-discovery";

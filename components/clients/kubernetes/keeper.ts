@@ -5,14 +5,18 @@ export interface Keeper {
   by: "Flux" | "Argo CD" | "Helm";
   /** Name of the HelmRelease, the Application or the Helm release. */
   name: string;
-  /** Namespace of the HelmRelease or the Helm release; absent for an Application, because no label names it. */
+  /**
+   * Namespace of the HelmRelease or the Helm release; absent for an Application, because Argo CD does not write the
+   * Application's namespace into labels.
+   */
   namespace?: string;
 }
 
 /**
- * The tool that manages an object, by the tool's marks; undefined without a mark. helm-controller sets labels with its
- * HelmRelease (internal/postrender/build.go); Argo CD sets an annotation with its Application (argo-cd,
- * docs/user-guide/resource_tracking.md); Helm sets annotations with its release (helm, pkg/action/validate.go).
+ * The tool that manages an object, by the labels and annotations that the tool sets; undefined without these. Flux'
+ * helm-controller sets labels with the name of the HelmRelease (internal/postrender/build.go). Argo CD sets an
+ * annotation with the name of the Application (argo-cd, docs/user-guide/resource_tracking.md). Helm sets annotations
+ * with the name of the release (helm, pkg/action/validate.go).
  */
 export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): Keeper | undefined {
   const fluxName = labels["helm.toolkit.fluxcd.io/name"];
@@ -56,7 +60,7 @@ export function restoreCommand(keeper: Keeper): string {
   return `helm upgrade ${keeper.name} CHART${inNamespace(keeper)} --reuse-values`;
 }
 
-/** How to remove an object that a tool would restore. */
+/** How to remove an object that the tool would otherwise restore. */
 export function removeWords(keeper: Keeper): string {
   if (keeper.by === "Flux") return `remove ${keeperWords(keeper)} from its repository`;
   if (keeper.by === "Argo CD") return `argocd app delete ${keeper.name}`;

@@ -6,7 +6,7 @@ import { isMapping, listAt } from "../../recipe/mapping";
 
 type Mapping = Record<string, unknown>;
 
-/** Lists of a kubeconfig, with the field of an item that has its content. */
+/** Lists of a kubeconfig, and the field in which an item of each list has its content. */
 const lists = { clusters: "cluster", contexts: "context", users: "user" } as const;
 
 /**
@@ -15,7 +15,7 @@ const lists = { clusters: "cluster", contexts: "context", users: "user" } as con
  * tools/clientcmd/loader.go, Load, ResolvePaths and GetAuthInfoFileReferences). A single file without relative paths
  * stays unchanged, byte for byte.
  *
- * @throws Error if no file exists or one cannot be read. Its message names the reason, and quotes no content.
+ * @throws Error if no file exists or one cannot be read. The message gives the reason, and quotes nothing from a file.
  */
 export function kubeconfigOfFiles(files: readonly string[]): string {
   const contents = [...new Set(files)].map(readIfThere).filter((content) => content !== undefined);
@@ -26,7 +26,9 @@ export function kubeconfigOfFiles(files: readonly string[]): string {
   return stringify(merged(parts.map(({ config }) => config)), { lineWidth: 0 });
 }
 
-/** The kubeconfig of the files in a variable such as KUBECONFIG, which separates paths like PATH does. */
+/**
+ * The kubeconfig of the files that a variable such as KUBECONFIG lists. The variable separates paths like PATH does.
+ */
 export const kubeconfigOfVariable = (value: string): string =>
   kubeconfigOfFiles(value.split(path.delimiter).filter(Boolean));
 

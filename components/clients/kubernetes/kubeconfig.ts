@@ -6,7 +6,7 @@ import { entryOf } from "../kubeconfig-entry";
 
 /** A user of a kubeconfig, with a field that the Kubernetes client drops. */
 export interface KubeconfigUser extends User {
-  /** File with the token. Its writer may replace the token at any time. */
+  /** File with the token. The program that writes the file may replace the token at any time. */
   tokenFile?: string;
 }
 
@@ -17,8 +17,8 @@ export interface KubeconfigCluster extends Cluster {
 }
 
 /**
- * Parses a kubeconfig. Skips incomplete entries. The YAML reader is loaded only here: without it, a run that asks only
- * machines starts in half the time.
+ * Parses a kubeconfig. Skips incomplete entries. The Kubernetes client is loaded only here: without it, a run that
+ * calls only machines starts in half the time.
  *
  * @throws Error if the text names no cluster, or if a token's file cannot be read.
  */
@@ -65,8 +65,8 @@ function withExecConfig(cluster: KubeconfigCluster, content: unknown): Kubeconfi
 }
 
 /**
- * Sets a user's token from its file, which overrides a token in the kubeconfig. If the file cannot be read, a known
- * token stays (client-go, transport/round_trippers.go and token_source.go).
+ * Reads a user's token from the token's file. This token overrides one in the kubeconfig. If the file cannot be read, a
+ * known token stays (client-go, transport/round_trippers.go and token_source.go).
  *
  * @throws Error if the file cannot be read and no token is known.
  */

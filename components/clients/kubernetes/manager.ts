@@ -1,7 +1,6 @@
 /**
- * Field manager of every object that a stack creates, for Pulumi and for the machine program: the API server sees one
- * owner of the fields. So Pulumi's next update can change and remove objects that the program restored. Until an
- * object's first update, its fields belong to the manager of Pulumi's provider; that update gives all fields to this
- * manager.
+ * Field manager with which both Pulumi and the machine program apply a stack's objects. So Pulumi's next update can
+ * change and remove objects that the program restored. Pulumi's provider creates an object with a field manager of the
+ * provider's own. The object's first update gives all fields to this manager.
  */
 export const MANAGER = "talos-gpu";

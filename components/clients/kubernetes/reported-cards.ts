@@ -2,7 +2,7 @@ import type { V1Node, V1ResourceSlice } from "@kubernetes/client-node";
 import { gpuProviders } from "../../recipe/facts/gpu-provider";
 import { statedMemory } from "../../recipe/facts/card";
 
-/** A kind of card in a machine, as reported by NVIDIA's programs on its node. */
+/** A kind of card in a machine, as NVIDIA's programs on the machine's node report it. */
 export interface ReportedCard {
   /** Name of the card, e.g. `NVIDIA-GeForce-RTX-4060-Ti`. */
   product: string;

@@ -4,7 +4,7 @@ import { certificateIn, entryOf } from "../kubeconfig-entry";
 
 /** Fields of a kubeconfig about the cluster of a context. */
 export interface NamedCluster {
-  /** URL without a slash at its end; empty if it has none. */
+  /** URL of the API server, without a slash at its end. */
   server: string;
   /** The certificate authority, from its inline text or its file; empty if there is none. */
   authority: string;

@@ -29,7 +29,7 @@ interface Printed {
 export interface OmniMachineState {
   cluster: string | undefined;
   machineSet: string | undefined;
-  /** Why Omni could not apply the configuration; empty if it could. */
+  /** Why Omni could not apply the configuration; empty if Omni applied it. */
   configError: string;
   configUpToDate: boolean;
   ready: boolean;
@@ -42,7 +42,7 @@ export interface OmniImageState {
   extensions: string[];
 }
 
-/** Content of a resource that users write; keys of `spec` as omnictl prints them. */
+/** Content of a resource that users may write. Keys of `spec` are as omnictl prints them. */
 export interface OmniContent {
   spec: Record<string, unknown>;
   labels: Record<string, string>;
@@ -60,7 +60,7 @@ export interface Omni {
   patches(): Promise<OmniPatch[]>;
   /** A resource in Omni; undefined if it does not exist. */
   resource(type: string, id: string): Promise<OmniContent | undefined>;
-  /** A cluster by its name; undefined if Omni has none. */
+  /** A cluster by its name; undefined if Omni has no such cluster. */
   cluster(name: string): Promise<OmniCluster | undefined>;
   /** All resources of a type. */
   list(type: string): Promise<(OmniContent & { id: string })[]>;
@@ -72,7 +72,7 @@ export interface Omni {
   clusterMachine(uuid: string): Promise<OmniMachineState | undefined>;
   /** The image that a machine runs; undefined if Omni does not know it. */
   image(uuid: string): Promise<OmniImageState | undefined>;
-  /** Whether Omni has changes for the machine that it has not applied yet. */
+  /** Whether Omni has not yet applied all changes to the machine. */
   pending(uuid: string): Promise<boolean>;
 }
 
@@ -95,7 +95,7 @@ export class OmniServer implements Omni {
     }));
   }
 
-  /** A resource of this package in Omni; undefined if it does not exist. */
+  /** A resource in Omni; undefined if it does not exist. */
   async resource(type: string, id: string): Promise<OmniContent | undefined> {
     const [resource] = await this.get(type, id);
     return resource === undefined
@@ -151,7 +151,7 @@ export class OmniServer implements Omni {
     return {
       cluster: labels["omni.sidero.dev/cluster"],
       machineSet: labels["omni.sidero.dev/machine-set"],
-      /** Why Omni could not apply the configuration to the machine; empty if it could. */
+      /** Why Omni could not apply the configuration to the machine; empty if Omni applied it. */
       configError: String(status.spec["lastconfigerror"] ?? ""),
       /** Whether the machine has Omni's latest configuration for it. */
       configUpToDate: status.spec["configuptodate"] === true,
@@ -173,7 +173,7 @@ export class OmniServer implements Omni {
     };
   }
 
-  /** Whether Omni has changes for the machine that it has yet to apply. */
+  /** Whether Omni has not yet applied all changes to the machine. */
   async pending(uuid: string): Promise<boolean> {
     return (await this.get("MachinePendingUpdates.omni.sidero.dev", uuid)).length > 0;
   }

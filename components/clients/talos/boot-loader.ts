@@ -4,10 +4,10 @@ import { isInstallation, valuesOf } from "./configuration-text";
 import type { Resource } from "./talosctl-output";
 
 /**
- * Whether a machine boots with GRUB, which shows in a partition BOOT on Talos' disk. Talos itself finds GRUB by this
- * partition (talos v1.14.1, internal/app/machined/pkg/runtime/v1alpha1/bootloader, grub/probe.go; CleanupBootloader
- * removes it from a machine that boots with systemd-boot). `BOOT_IMAGE` on the kernel's command line proves nothing: it
- * is missing after a kexec, which is Talos' usual reboot (seen on Talos v1.13.0).
+ * Whether a machine boots with GRUB: Talos' disk then has a partition BOOT. Talos itself finds GRUB by this partition
+ * (talos v1.14.1, internal/app/machined/pkg/runtime/v1alpha1/bootloader, grub/probe.go; CleanupBootloader removes it
+ * from a machine that boots with systemd-boot). `BOOT_IMAGE` on the kernel's command line proves nothing: it is missing
+ * after a kexec, which is Talos' usual reboot (seen on Talos v1.13.0).
  *
  * @param volumes the machine's `discoveredvolumes`.
  */
@@ -39,8 +39,8 @@ function onTalosDisk(volumes: readonly Resource[], label: string): Resource | un
 }
 
 /**
- * Whether the boot loader uses the image's kernel arguments. GRUB uses those of the configuration instead, if the
- * configuration has an installation without `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go).
+ * Whether the boot loader uses the image's kernel arguments. GRUB uses the configuration's kernel arguments instead, if
+ * the configuration has `machine.install` without `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go).
  *
  * @param active the active configuration; empty if it is unknown.
  * @param byGrub whether the machine boots with GRUB.

@@ -11,11 +11,11 @@ import type { Configurations } from "../machine";
 const read = rememberingTexts(boundedValues);
 
 /**
- * Content of the documents of a machine's configuration, without empty ones. The caller must not change the result,
- * because all callers with the same text share it. An unreadable configuration throws: if it counted as empty, it would
- * equal every other unreadable configuration.
+ * Contents of the documents of a machine's configuration, without empty documents. The caller must not change the
+ * result, because all callers with the same text share it. An unreadable configuration must not count as empty, because
+ * it would then equal every other unreadable configuration.
  *
- * @throws CallError with only the reason, because the text contains keys.
+ * @throws CallError if the text cannot be read. The error quotes nothing from the text, which contains keys.
  */
 export function valuesOf(text: string): unknown[] {
   try {
@@ -28,7 +28,7 @@ export function valuesOf(text: string): unknown[] {
   }
 }
 
-/** Documents as text with sorted keys, without the differences of comments, order and quotes. */
+/** Documents as text with sorted keys. Texts that differ only in comments, order of keys or quotes become equal. */
 function canonical(values: unknown[]): string {
   return JSON.stringify(values, (_key, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)
@@ -37,7 +37,10 @@ function canonical(values: unknown[]): string {
   );
 }
 
-/** Hash of a configuration's content. Safe to show: the configuration contains keys, so its hash does not reveal it. */
+/**
+ * Hash of a configuration's content. The hash may be shown: the configuration contains random keys, so nobody can guess
+ * it from the hash.
+ */
 export function configurationHash(text: string): string {
   return createHash("sha256")
     .update(canonical(valuesOf(text)))
@@ -59,7 +62,7 @@ export const installArgs = (text: string): string[] =>
     .flatMap((document) => valueAt(document, "machine", "install", "extraKernelArgs") ?? [])
     .map(String);
 
-/** Files that a configuration writes, some more than once (`machine.files`). */
+/** Items of `machine.files` in a configuration. Several items may write the same file. */
 export function filesOf(text: string): { path: string; content: string }[] {
   const files = valuesOf(text).flatMap((document) => valueAt(document, "machine", "files") ?? []);
   const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -88,8 +91,8 @@ export const imageRelease = (image: string): string | undefined =>
   /:(v?\d+\.\d+\.\d+[^:@/]*)(?:@[^@]*)?$/.exec(image)?.[1];
 
 /**
- * Kubernetes' parts by their fields in `machine` or `cluster`, and by the documents that replace these from Talos 1.14
- * on (talos v1.14.1, pkg/machinery/config/types/k8s).
+ * Components of Kubernetes with their fields in `machine` or `cluster`, and with the documents that replace these
+ * fields from Talos 1.14 on (talos v1.14.1, pkg/machinery/config/types/k8s).
  */
 const kubernetesParts = {
   "kube-apiserver": { kind: "KubeAPIServerConfig", path: ["cluster", "apiServer"] },
@@ -102,24 +105,27 @@ const kubernetesParts = {
 } as const;
 
 /**
- * Whether a document turns a part off: the part's own document, or `machine.controlPlane` (talos v1.13.0
- * pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, MachineControlPlaneConfig).
+ * Whether a document turns a component off: the component's own document by `enabled`, or `machine.controlPlane` by
+ * `disabled` (talos v1.13.0 pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, MachineControlPlaneConfig).
  */
 const turnsOff = (document: unknown, { kind, path }: { kind: string; path: readonly string[] }) =>
   (valueAt(document, "kind") === kind && valueAt(document, "enabled") === false) ||
   valueAt(document, "machine", "controlPlane", path.at(-1)!, "disabled") === true;
 
-/** A part of Kubernetes whose image is in a machine's configuration. */
+/** A component of Kubernetes whose image a machine's configuration names. */
 export type KubernetesPart = keyof typeof kubernetesParts;
 
-/** Parts of Kubernetes that a control plane runs as static pods. */
+/** Components of Kubernetes that a control plane runs as static pods. */
 export const controlPlaneParts = [
   "kube-apiserver",
   "kube-controller-manager",
   "kube-scheduler",
 ] as const satisfies KubernetesPart[];
 
-/** Images of Kubernetes' parts that a configuration names, without parts that it turns off. */
+/**
+ * Images of the components of Kubernetes that a configuration names, without components that the configuration turns
+ * off.
+ */
 export function kubernetesImages(text: string): Partial<Record<KubernetesPart, string>> {
   const documents = valuesOf(text);
   return Object.fromEntries(
@@ -147,6 +153,6 @@ export function installImage(text: string): string | undefined {
   return images.find((image) => typeof image === "string");
 }
 
-/** Whether a document is the one that replaces `machine.install` from Talos 1.14 on. */
+/** Whether a document is an UnattendedInstallConfig, which replaces `machine.install` from Talos 1.14 on. */
 export const isInstallation = (document: unknown): boolean =>
   valueAt(document, "kind") === "UnattendedInstallConfig";

@@ -6,7 +6,7 @@ import { redact } from "../../recipe/rules/redact";
  */
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 
-/** Lines of a console, without their prefix, and with hidden secrets. */
+/** Lines of a console, without their prefixes and without secrets. */
 export const consoleLines = (log: string): string[] =>
   log
     .split("\n")
@@ -34,13 +34,13 @@ export function bootErrorsOf(lines: readonly string[]): string[] {
 /** Beginning of the message about a kubelet that never starts. */
 export const kubeletFails = "the kubelet fails at every start";
 
-/** Number of failures after which a kubelet that was never healthy no longer counts as starting. */
+/** If a kubelet has failed this many times and was never healthy in this boot, it no longer counts as starting. */
 const KUBELET_FAILURES = 5;
 
 /**
- * Why the kubelet fails at every start. Talos starts it again forever, and waits 70 minutes for it before it reboots
- * (talos v1.13.0, constants.BootTimeout). Seen on Talos v1.13.0 with a default runtime of containerd that the image
- * lacks. A kubelet that was healthy in this boot does not block the boot, and has started pods.
+ * Why the kubelet fails at every start. Talos restarts the kubelet again and again, and reboots the machine after 70
+ * minutes (talos v1.13.0, constants.BootTimeout). This was seen on Talos v1.13.0 with a default runtime of containerd
+ * that the image lacks. A kubelet that was healthy in this boot does not block the boot, even if it fails later.
  */
 function kubeletErrors(lines: readonly string[]): string[] {
   const failures = lines.filter((line) =>
@@ -67,9 +67,9 @@ function lastError(quoted: string): string {
 
 /**
  * Image that `talosctl upgrade` has installed in this boot and that boots next; undefined if there is none.
- * LifecycleService (Talos 1.13 and newer) installs and leaves the reboot to its caller, and logs its steps on the
- * console (talos v1.13.0, v1.13.9 and v1.14.0, internal/app/lifecycle/lifecycle.go: v1.14.0 in JSON fields). META names
- * no image, and Talos does not read it again after an installation. With the older API, Talos itself boots the
+ * LifecycleService (Talos 1.13 and newer) installs the image, leaves the reboot to its caller, and logs its steps on
+ * the console (talos v1.13.0, v1.13.9 and v1.14.0, internal/app/lifecycle/lifecycle.go: v1.14.0 in JSON fields). Talos'
+ * partition META does not name the image, so the console is the only source. With the older API, Talos itself boots the
  * installed image.
  */
 export function waitingImageOf(lines: readonly string[]): string | undefined {
@@ -90,9 +90,9 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 }
 
 /**
- * Why an image could not be pulled, from the last line about it; undefined if there is no such line. A canceled pull is
- * no reason: this program ended the call, e.g. because a registry accepted the connection and never answered (seen on
- * Talos v1.13.0).
+ * Why an image could not be pulled, from the last line about the image; undefined if there is no such line. The line of
+ * a canceled pull gives no reason, because this program ended the call, e.g. because a registry accepted the connection
+ * and never answered (seen on Talos v1.13.0).
  */
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
   const name = image.replace(/[:@][^/]*$/, "");

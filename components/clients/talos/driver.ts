@@ -5,7 +5,9 @@ export async function loadedDriver(machine: Machine): Promise<string | undefined
   return parseDriverVersion((await machine.read("/proc/driver/nvidia/version")) ?? "");
 }
 
-/** Reads the first line of `/proc/driver/nvidia/version`, of the open and of the proprietary modules. */
+/**
+ * Reads the first line of `/proc/driver/nvidia/version`, which the open and the proprietary modules write differently.
+ */
 export function parseDriverVersion(text: string): string | undefined {
   return /Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)\b/.exec(text)?.[1];
 }

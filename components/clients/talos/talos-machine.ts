@@ -45,7 +45,7 @@ export interface EtcdMember {
   id: string;
   hostname: string;
   learner: boolean;
-  /** URLs at which the other members reach it. */
+  /** URLs at which other members and clients reach this member. */
   urls: string[];
 }
 
@@ -57,30 +57,32 @@ export interface Machine {
   status(): Promise<MachineStatus>;
   /** ID of the current boot, which changes with every boot. */
   bootId(): Promise<string>;
-  /** ID of the schematic that runs, with its extensions sorted; undefined if no Image Factory made the image. */
+  /**
+   * ID of the running schematic with its extensions sorted (`imageId`); undefined if no Image Factory made the image.
+   */
   schematic(): Promise<string | undefined>;
   /** Parts of the running image that a new image may lack. */
   image(): Promise<RunningImage>;
   /** Lines of the console of this boot, as far as the kernel still has them. */
   console(): Promise<string[]>;
-  /** Why its boot does not go on, in Talos' own lines; empty if it does. */
+  /** Why the machine's boot does not go on, in Talos' own lines; empty if it goes on. */
   bootErrors(): Promise<string[]>;
   /**
-   * Whether it runs an upgrade that Talos has not confirmed yet: after a failed boot it rolls back to the previous
-   * image.
+   * Whether the machine runs an upgrade that Talos has not confirmed yet. If a boot then fails, Talos rolls back to the
+   * previous image.
    */
   isUnconfirmed(): Promise<boolean>;
   /** Content of a file; undefined if it is missing. */
   read(path: string): Promise<string | undefined>;
   /** State of every service by name, e.g. `Running`. */
   services(): Promise<Record<string, string>>;
-  /** A service of Talos; undefined if it has not been started in this boot. */
+  /** A service of Talos; undefined if Talos has not started the service in this boot. */
   service(name: string): Promise<ServiceState | undefined>;
-  /** The active configuration, and the one of the next boot. */
+  /** The active configuration, and the configuration of the next boot. */
   configurations(): Promise<Configurations>;
-  /** Makes `configuration` the one of the next boot; nothing changes before. */
+  /** Stages `configuration` for the next boot; until then nothing changes. */
   stage(configuration: string): Promise<void>;
-  /** Puts `configuration` into effect at once, without a reboot; refused if it needs one. */
+  /** Puts `configuration` into effect at once, without a reboot; Talos refuses one that needs a reboot. */
   activate(configuration: string): Promise<void>;
   /** Whether the machine's disk has an image from an earlier pull. */
   hasPulled(image: string, place?: "disk" | "pods"): Promise<boolean>;
@@ -88,26 +90,26 @@ export interface Machine {
    * Brings an image onto the machine.
    *
    * @param limit milliseconds.
-   * @param ending when the call is ended before its limit. Default never.
+   * @param ending condition that ends the call before its limit. Default never.
    */
   pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void>;
   /**
-   * Starts the upgrade; resolves when the machine has accepted it. It then reboots by itself.
+   * Starts the upgrade; resolves when the machine has accepted it. The machine then reboots by itself.
    *
    * @param limit milliseconds.
    */
   upgrade(image: string, place: InstallerPlace, api: UpgradeApi, limit: number): Promise<void>;
   /** Starts a reboot. */
   reboot(): Promise<void>;
-  /** Members of etcd; of a control plane only. */
+  /** Members of etcd; only a control plane lists them. */
   etcdMembers(): Promise<EtcdMember[]>;
-  /** ID of its own member of etcd, as `etcdMembers` has it; undefined if etcd gives no status. */
+  /** ID of this machine's etcd member, as in `etcdMembers`; undefined if etcd gives no status. */
   etcdMember(): Promise<string | undefined>;
   /** The machine at another address, with the same credentials. */
   at(address: string): Machine;
   /** Problems of this machine's etcd member; empty if it is healthy. */
   etcdProblems(): Promise<string[]>;
-  /** Containers of its static pods; of a control plane only. Empty while its kubelet does not run. */
+  /** Containers of a control plane's static pods; empty on a worker, and while the kubelet does not run. */
   staticPods(): Promise<StaticContainer[]>;
 }
 
@@ -115,7 +117,7 @@ export interface Machine {
 export interface StaticContainer {
   /** Name of the container, e.g. `kube-apiserver`. */
   name: string;
-  /** Image that it runs, as containerd names it. */
+  /** Image that the container runs, as containerd names it. */
   image: string;
   /** Whether its pod is ready. */
   ready: boolean;
@@ -125,13 +127,16 @@ export interface StaticContainer {
 export interface ServiceState {
   /** State of the service, e.g. `Running`, `Waiting`. */
   state: string;
-  /** Whether Talos' health check of it has failed. */
+  /** Whether Talos' health check of the service has failed. */
   failing: boolean;
   /** Last event, e.g. `Health check successful`. */
   event: string;
 }
 
-/** talosctl's names for the places of an image (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go and image.go). */
+/**
+ * talosctl's option `--namespace` for each place of an image (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go and
+ * image.go).
+ */
 const namespaces: Record<ImagePlace, string> = { disk: "system", memory: "inmem", pods: "cri" };
 
 /** The part of a static pod's status that `staticPods` reads (kubernetes, core/v1 PodStatus). */
@@ -159,9 +164,9 @@ export class TalosMachine implements Machine {
     return {
       /** Stage, e.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
       stage: String(status?.spec?.stage ?? "unknown"),
-      /** Whether everything that this stage needs is up. */
+      /** Whether everything that must run in this stage is up. */
       ready: status?.spec?.status?.ready === true,
-      /** Reasons from Talos why it is not ready. */
+      /** Talos' reasons why the machine is not ready. */
       unmet: unmet.map(({ name, reason }) => `${name}: ${reason}`),
     };
   }
@@ -178,7 +183,10 @@ export class TalosMachine implements Machine {
     return (await this.extensions()).image;
   }
 
-  /** Extensions of its image, ID of its schematic, and this package's ID of the image. */
+  /**
+   * Names of the running image's extensions, the ID of its schematic, and the ID by which this package compares images
+   * (`imageId`).
+   */
   async extensions(): Promise<{ names: string[]; schematic?: string; image?: string }> {
     const layers = await this.layers();
     const schematic = layers.find(({ name }) => name === "schematic");
@@ -190,8 +198,8 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * Layers of the image, including the Factory's virtual extension: its version is the schematic's ID, and its extra
-   * info the schematic's text (image-factory, internal/artifacts).
+   * Layers of the image, including the Image Factory's virtual extension `schematic`. The version of this extension is
+   * the schematic's ID, and its extra info is the schematic's text (image-factory, internal/artifacts).
    */
   private async layers(): Promise<{ name?: string; version?: string; extraInfo?: string }[]> {
     return (await this.resources("extensions")).map(({ spec }) => spec?.metadata ?? {});
@@ -201,7 +209,7 @@ export class TalosMachine implements Machine {
     return parseResources(await this.ask("get", type, "-o", "json"));
   }
 
-  /** PCI IDs of NVIDIA's cards on its bus, with or without a driver, e.g. `10de:2204`. */
+  /** PCI IDs of NVIDIA's cards in the machine, with or without a driver, e.g. `10de:2204`. */
   async cards(): Promise<string[]> {
     const devices = await this.resources("pcidevices");
     return devices
@@ -241,7 +249,7 @@ export class TalosMachine implements Machine {
     return consoleLines(await this.log()); // the kernel's log, which has Talos' own lines, and only this boot's
   }
 
-  /** Why its boot does not go on, in Talos' own lines; empty if it goes on. */
+  /** Why the machine's boot does not go on, in Talos' own lines; empty if it goes on. */
   async bootErrors(): Promise<string[]> {
     return bootErrorsOf(await this.console());
   }
@@ -258,8 +266,8 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * Whether it runs an upgrade that Talos has not confirmed yet: if a boot fails, Talos then rolls back to the previous
-   * image.
+   * Whether the machine runs an upgrade that Talos has not confirmed yet. If a boot then fails, Talos rolls back to the
+   * previous image.
    */
   async isUnconfirmed(): Promise<boolean> {
     // The installer stores the previous boot entry under this key; Talos reads it at boot, and deletes it once the
@@ -311,7 +319,7 @@ export class TalosMachine implements Machine {
     return defined({ active, persistent });
   }
 
-  /** Makes `configuration` the one of the next boot; nothing changes before. */
+  /** Stages `configuration` for the next boot; until then nothing changes. */
   stage(configuration: string): Promise<void> {
     return this.apply("staged", configuration);
   }
@@ -335,7 +343,7 @@ export class TalosMachine implements Machine {
   /**
    * Brings an image onto the machine.
    *
-   * @param ending when the call is ended before its limit. Default never.
+   * @param ending condition that ends the call before its limit. Default never.
    */
   async pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void> {
     // `system`: Talos 1.13 and newer store installers there. In older releases this pull only checks the
@@ -388,7 +396,7 @@ export class TalosMachine implements Machine {
     }));
   }
 
-  /** ID of its own etcd member, as in `etcdMembers`; undefined if etcd gives no status. */
+  /** ID of this machine's etcd member, as in `etcdMembers`; undefined if etcd gives no status. */
   async etcdMember(): Promise<string | undefined> {
     return parseTable(await this.ask("etcd", "status"))[0]?.["MEMBER"] || undefined;
   }
@@ -414,9 +422,9 @@ export class TalosMachine implements Machine {
   }
 
   /**
-   * Containers of its static pods, by Talos' copy of what its kubelet reports, renewed every 15 seconds (talos v1.13.0
-   * controllers/k8s/kubelet_static_pod.go). Talos asks the kubelet of a control plane only, and this needs no
-   * kube-apiserver. The copy has no annotations, so the version is that of the image.
+   * Containers of a control plane's static pods, as the kubelet reports them to Talos. Talos asks the kubelet every 15
+   * seconds, and only on a control plane (talos v1.13.0 controllers/k8s/kubelet_static_pod.go). So this works without
+   * kube-apiserver. Talos' copy has no annotations, so the image's tag is the only version.
    */
   async staticPods(): Promise<StaticContainer[]> {
     return (await this.resources("staticpodstatuses")).flatMap(({ spec }) => {

@@ -5,7 +5,7 @@ import { boundedYaml } from "../../recipe/rules/yaml";
 import { isMapping, mappingAt } from "../../recipe/mapping";
 import type { FieldFinding } from "../failure";
 
-/** Why a talosconfig is unusable: its current context does not exist. Undefined if it does. */
+/** Why a talosconfig is unusable: its current context does not exist. Undefined if the context exists. */
 export function contextProblem(config: unknown): string | undefined {
   const contexts = mappingAt(config, "contexts");
   const context = isMapping(config) ? config["context"] : undefined;
@@ -25,7 +25,7 @@ const usualFiles = (): string[] => [
 
 /** The talosconfig that talosctl would use. */
 export interface TalosconfigInUse {
-  /** Its content; undefined if there is no readable file. */
+  /** Content of the talosconfig; undefined if there is no readable file. */
   text?: string;
   /** Why it is unusable. */
   problem?: FieldFinding;
@@ -35,7 +35,7 @@ export interface TalosconfigInUse {
  * The talosconfig that talosctl uses, with a finding if it is unusable: talosctl itself would only print `failed to
  * determine endpoints`.
  *
- * @param passedText its content; undefined if talosctl must find a file.
+ * @param passedText content of the talosconfig; undefined if talosctl must find a file.
  */
 export function readTalosconfig(
   passedText: string | undefined,

@@ -12,7 +12,7 @@ export const parseResources = (text: string): Resource[] =>
 
 /** A resource of Talos from `talosctl get -o json`. */
 export interface Resource {
-  /** ID; some resources, such as extensions, have a number. */
+  /** ID of the resource. For some resources, such as extensions, it is a number. */
   metadata: { id: string | number };
   spec: any;
 }

@@ -22,7 +22,7 @@ export interface TalosctlOptions {
   secrets: readonly string[];
   /** Upper limit in milliseconds for every call. Default: the call's own limit. */
   most?: number;
-  /** Functions that start and end the program. Default: it runs as a child process. */
+  /** Functions that start and end the program. Default: `spawn` starts it, and SIGKILL ends it. */
   processes?: Processes;
 }
 
@@ -35,8 +35,8 @@ export interface Processes {
 const asChild: Processes = { start: spawn, end: (child) => void child.kill("SIGKILL") };
 
 /**
- * Runs talosctl; no other code does. Passes arguments as a list without a shell and without secrets, and limits the
- * time of each call.
+ * Runs talosctl or omnictl; no other code starts these programs. Passes arguments as a list, without a shell and
+ * without secrets, and limits the time of each call.
  */
 export class Talosctl {
   private readonly children = new Set<ChildProcess>();
@@ -48,8 +48,8 @@ export class Talosctl {
    * Runs one command and returns its standard output.
    *
    * @param timeLimit milliseconds after which the command is killed; the machine then counts as unreachable.
-   * @param ending condition that ends the command earlier, with the same result.
-   * @throws CallError with the end of its standard error, free of secrets.
+   * @param ending condition that ends the command earlier; the machine then counts as unreachable, too.
+   * @throws CallError with the last lines of the command's standard error, free of secrets.
    */
   run(args: readonly string[], timeLimit: number, ending?: Ending): Promise<string> {
     const { name = "talosctl", binary, talosconfig, endpoint, environment, secrets } = this.options;
@@ -118,7 +118,7 @@ export class Talosctl {
     });
   }
 
-  /** Version of the program, e.g. `v1.13.0`; the program is run once for it. */
+  /** Version of the program, e.g. `v1.13.0`; the program runs only once to find this out. */
   version(): Promise<string> {
     this.release ??= this.run(["version", "--client", "--short"], 30_000).then(
       (text) => /\bv\d+\.\d+\.\d+\S*/.exec(text)?.[0] ?? text.trim(),
@@ -157,8 +157,9 @@ function quote(text: string): string {
 }
 
 /**
- * Kinds of failures by talosctl's messages. Certificate errors come first: talosctl also reports a failed handshake as
- * `Unavailable`, but waiting does not help. The exception is a clock that is not set yet after a boot.
+ * Kinds of failures by talosctl's messages; the first match decides. Certificate errors come before `Unavailable`,
+ * which talosctl also prints after a failed handshake, because waiting does not help. A certificate that is not valid
+ * yet is an exception: right after a boot, the machine's clock may not be set yet.
  */
 const PROBLEMS: [RegExp, CallErrorKind][] = [
   [/not yet valid/i, "unreachable"],
