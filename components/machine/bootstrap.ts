@@ -8,17 +8,17 @@ import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import type { Configured } from "./configuration";
 
 /**
- * Limit of the bootstrap: before it, the machine installs Talos, reboots, and starts its services, maybe with slow
- * firmware.
+ * Limit of the bootstrap. It includes the time in which the machine installs Talos, reboots, perhaps with slow
+ * firmware, and starts its services.
  */
 const LIMIT = "30m";
 
 /**
  * Bootstraps etcd on a configured control plane, and fetches the cluster's kubeconfig from it. A stack bootstraps etcd
- * only once, even if another control plane is first in the list later: a machine with etcd data always refuses a
+ * only once, even if another control plane later comes first in the list. A machine with etcd data refuses every
  * bootstrap, and a machine without etcd data would start a second etcd (talos v1.13.9,
  * internal/app/machined/internal/server/v1alpha1, Bootstrap). A changed `clusterEndpoint` makes Pulumi fetch the
- * kubeconfig again; the provider itself fetches it again only when the certificate is about to expire
+ * kubeconfig again; by itself, the provider fetches it again only when its certificate is about to expire
  * (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go, ModifyPlan).
  *
  * @param cluster Name of the cluster's component. The resources are named after it, and not after the machine.
@@ -60,8 +60,8 @@ export function bootstrapCluster(
 }
 
 /**
- * The credentials of a cluster: those of the arguments, or new ones. No change of the stack changes new secrets,
- * because without them the cluster is lost.
+ * The credentials of a cluster: those of the arguments, or new ones. No later change of the stack changes the new
+ * secrets, because a cluster without its secrets is lost.
  */
 export function clusterCredentials(
   name: string,

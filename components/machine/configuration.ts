@@ -8,7 +8,7 @@ import { endpointFor } from "../credentials/texts";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "../program/task";
 
-/** Limit for sending a configuration to a machine, which only stages it. */
+/** Limit for sending a configuration to a machine. The machine only stages the configuration. */
 const LIMIT = "5m";
 
 /** A configuration that is staged on the machine for its next boot. */
@@ -28,7 +28,7 @@ type Configuring = (
 
 /**
  * Stages the machine's configuration, which takes effect with the single reboot of the upgrade. For an Omni machine,
- * Omni decides when it takes effect.
+ * Omni decides when the configuration takes effect.
  */
 export const configureMachine: Configuring = (name, machine, access, opts) =>
   ({ owned: configureOwned, adopted: configureAdopted, omni: configureOmni })[
@@ -36,8 +36,8 @@ export const configureMachine: Configuring = (name, machine, access, opts) =>
   ](name, machine, access, opts);
 
 /**
- * Configures an owned machine: this stack has the whole configuration. Exactly one `ConfigurationApply` per machine,
- * because a second one would overwrite the first.
+ * Configures an owned machine, whose whole configuration this stack defines. A machine has exactly one
+ * `ConfigurationApply`, because a second one would overwrite the first.
  */
 const configureOwned: Configuring = (name, machine, access, opts) => {
   const { address, role, installs, patches, reconcileToken } = machine;
@@ -94,8 +94,8 @@ const configureOwned: Configuring = (name, machine, access, opts) => {
 };
 
 /**
- * Patches with `reconcileToken` in a comment. The provider sends a configuration again only if an input has changed,
- * and never compares it with the machine's. Talos ignores the comment.
+ * Patches with `reconcileToken` in a comment. The provider sends a configuration again only if an input has changed. It
+ * never compares the configuration with the machine's. Talos ignores the comment.
  */
 function withTokenNote(patches: string[], reconcileToken: string | undefined): string[] {
   if (reconcileToken === undefined) return patches;
@@ -105,8 +105,8 @@ function withTokenNote(patches: string[], reconcileToken: string | undefined): s
 }
 
 /**
- * Configures an adopted machine, whose configuration has another owner: the program merges the stack's patches into it,
- * and removes them on delete.
+ * Configures an adopted machine, whose configuration another tool owns. The program merges the stack's patches into
+ * this configuration, and removes them on delete.
  */
 const configureAdopted: Configuring = (
   name,
@@ -154,7 +154,7 @@ export function omniTaskOf(machine: PlannedMachine): OmniTask {
   return { machine: name, ...identity, resources, ...(drop.length > 0 ? { drop } : {}) };
 }
 
-/** UUID and cluster name by which Omni identifies a machine; a check requires both. */
+/** UUID and cluster name by which Omni identifies a machine. A check refuses an Omni machine without them. */
 export const omniIdentity = ({ uuid = "", clusterName: cluster = "" }: PlannedMachine) => ({
   uuid,
   cluster,

@@ -22,7 +22,10 @@ export const resourceNames = (name: string) => ({
 /** Inputs for the resources of a machine. */
 export interface MachineInputs {
   access: Access;
-  /** ID of the machine's schematic, if it is already registered. Default: this function registers it. */
+  /**
+   * ID of the machine's schematic, if it is already registered. Default: the schematic is registered as a resource of
+   * the machine.
+   */
   schematicId?: pulumi.Input<string> | undefined;
   /** Name of the cluster that this machine bootstraps. Default: the cluster already exists. */
   bootstraps?: string | undefined;
@@ -33,8 +36,8 @@ export interface MadeMachine {
   /** Name of the node. Resolves once the machine is complete, and its node has its labels and taints. */
   ready: pulumi.Output<string>;
   /**
-   * Kubeconfig of the cluster that this machine bootstraps. Resolves once the machine is its node. Secret. Undefined if
-   * the cluster already exists.
+   * Kubeconfig of the cluster that this machine bootstraps. Resolves once the machine is a node of the cluster. Secret.
+   * Undefined if the cluster already exists.
    */
   kubeconfig: pulumi.Output<string> | undefined;
   upgraded: Upgraded;
@@ -58,7 +61,7 @@ export function createMachine(
   return madeMachine;
 }
 
-/** The component of a machine of a cluster. */
+/** The component of a machine in a GpuCluster. */
 class MachineComponent extends pulumi.ComponentResource {
   constructor(name: string, { state, component }: UpdatePrediction) {
     super(machineType, name, state, component);
@@ -69,7 +72,7 @@ class MachineComponent extends pulumi.ComponentResource {
   }
 }
 
-/** The resources below the component of a machine, in order. */
+/** Creates the child resources of a machine's component, in order. */
 export function machineResources(
   name: string,
   machine: PlannedMachine,

@@ -13,7 +13,7 @@ import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
 /** Inputs and options with which a preview reports whether a machine reboots. */
 export interface UpdatePrediction {
-  /** The wanted state of the machine, which is the inputs of its component. */
+  /** The wanted state of the machine: the inputs of the machine's component. */
   state: MachineState;
   /** Options of the machine's component. */
   component: pulumi.ComponentResourceOptions;
@@ -23,12 +23,12 @@ export interface UpdatePrediction {
 
 /**
  * Makes a preview report whether the machine reboots. The engine passes the component's earlier inputs from the stack's
- * state to a hook; a program has no other way to read them. A machine without changes is not mentioned. An update
- * registers no hooks, so the state contains none.
+ * state to a hook; a program has no other way to read these inputs. The preview does not mention a machine without
+ * changes. Only a preview registers hooks, so the state contains none.
  *
- * The engine writes the component's inputs into the state at the start of an update. If that update fails, the next one
- * finds them unchanged. Then the hook of the program's resource reports the machine, because the engine writes that
- * resource's inputs only after success.
+ * The engine writes the component's inputs into the state at the start of an update. If that update fails, the next
+ * preview finds the component's inputs unchanged. Then the hook of the program's resource reports the machine, because
+ * the engine writes this resource's inputs only after success.
  *
  * @param component returns the component, once it exists.
  */
@@ -70,9 +70,9 @@ export function hookPrediction(
 /**
  * Lines of a preview about a changed machine, with the reasons if the update would refuse the change.
  *
- * The engine writes the component's inputs at once, and its outputs only at its end (pulumi,
- * pkg/resource/deploy/step.go, UpdateStep: a component's new state has none). So inputs without outputs come from a
- * failed update: the machine may be as before that update or as after it.
+ * The engine writes a component's inputs into the state at the beginning of an update, and the component's outputs only
+ * at its end (pulumi, pkg/resource/deploy/step.go, UpdateStep). So inputs without outputs come from a failed update,
+ * which may or may not have changed the machine.
  *
  * @param previousState wanted state at the start of the last update; undefined for a new machine.
  * @param outputs outputs of the component after the last update.
@@ -100,17 +100,17 @@ export function predictUpdate(
 }
 
 /**
- * Subject of a message about a resource that is just being registered, with its URN only. If Pulumi refuses the
- * resource, its own URN never resolves, and the SDK delays every later message of the process until it does
- * (sdk/nodejs/log/index.ts, `lastLog`). The program would then never end. With the Automation API, the next update of
+ * A stand-in for a resource that is just being registered, as the subject of a message. If Pulumi refuses the real
+ * resource, the resource's own URN never resolves. The SDK would then delay every later message of the process forever
+ * (sdk/nodejs/log/index.ts, `lastLog`), and the program would never end. With the Automation API, the next update of
  * the same process would not end either.
  */
 const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;
 
 /**
- * A hook for previews. `run` keeps the asynchronous store of its program: each inline program of a process has its own
- * store, and the engine calls the hook outside of that store.
+ * A hook for previews. It runs `run` in the asynchronous store of the program that created the hook. Each inline
+ * program of a process has its own store, and the engine calls a hook outside of these stores.
  */
 function hook(name: string, run: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
   return new pulumi.ResourceHook(name, AsyncResource.bind(run), { onDryRun: true });

@@ -85,8 +85,8 @@ function nodeNameOf(name: string, args: unknown): string {
 }
 
 /**
- * The plan of a machine outside of a GpuCluster, which is planned and checked as a cluster of one machine. Its remarks
- * are the warnings and notes about the machine.
+ * The plan of a machine outside of a GpuCluster, and the warnings and notes about it. The machine is planned and
+ * checked as a cluster of one machine.
  *
  * @throws RunError with all findings, like `checkWorkloadArguments`.
  */
@@ -138,8 +138,8 @@ function machineFindings(
 }
 
 /**
- * The warnings and notes about a machine. Leaves out those about the GPU provider and about workloads, which this
- * component does not install.
+ * The warnings and notes about a machine. Leaves out warnings and notes about the GPU provider and workloads, because
+ * this component does not install them.
  */
 function machineRemarks(node: string, stackFindings: Finding[]): Finding[] {
   const providerFields: readonly string[] = [...gpuProviderFields, "external"];

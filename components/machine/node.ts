@@ -6,16 +6,16 @@ import { shortHash } from "../recipe/short-hash";
 
 /**
  * Sets the labels of the machine's node through the Kubernetes API. Talos would set them in one request, which fails as
- * a whole if Kubernetes refuses a field (NodeRestriction; talos#8193). The machine program sets the taints: for
- * server-side apply they are one list, so applying the stack's taints would remove all others.
+ * a whole if Kubernetes refuses a field (NodeRestriction; talos#8193). The machine program sets the taints, because
+ * server-side apply treats all taints of a node as one list: it would replace them all with the stack's taints.
  *
- * The patch is forced, because Talos, the operator and kubectl may own the same labels, and the stack decides. Its
- * field manager has a fixed name: a name that Pulumi generates would change after a kill, and the labels of the lost
- * manager would outlast the stack.
+ * The patch is forced, because Talos, the operator and kubectl may own the same labels, and the stack decides. The
+ * patch's field manager has a fixed name. A name that Pulumi generates would be a new one after a killed update, and
+ * nothing would remove the labels of the first manager.
  *
  * @param upgraded the resource that upgrades the machine: once it exists, the node may be changed.
- * @param provider Kubernetes provider of a cluster that this stack bootstraps. Default: the one of the options.
- * @returns the resource that exists once the node has its labels; `upgraded` if it gets none.
+ * @param provider Kubernetes provider of a cluster that this stack bootstraps. Default: the provider of the options.
+ * @returns the resource that exists once the node has its labels; `upgraded` if the node gets no labels.
  */
 export function labelNode(
   name: string,

@@ -5,7 +5,7 @@ import { hooksAreThere } from "../pulumi/hooks";
 import { renderFinding } from "../recipe/stack/findings";
 import type { MachineRecipe } from "../recipe/types";
 
-/** A schematic (canonical YAML) and the ID that it must have (SHA-256 of it). */
+/** A schematic (canonical YAML), and its expected ID (the SHA-256 of that text). */
 type SchematicToRegister = Pick<MachineRecipe, "schematic" | "schematicId">;
 
 /**
@@ -14,7 +14,7 @@ type SchematicToRegister = Pick<MachineRecipe, "schematic" | "schematicId">;
  * A changed schematic replaces the resource, which keeps its name: an update in place would keep the old ID
  * (pulumi-talos 0.8.1 asks for no replacement, and the engine keeps the ID of an updated resource).
  *
- * @returns the schematic's ID: at preview the computed one, else the Factory's, which must be equal.
+ * @returns the schematic's ID. A preview returns the computed ID, an update the Factory's ID, which must be equal.
  */
 export function registerSchematic(
   name: string,
@@ -35,7 +35,7 @@ export function registerSchematic(
  * Registers each distinct schematic once, named after the first machine that has it.
  *
  * @param machines in a stable order, with their node names.
- * @returns IDs that resolve once registered, by schematic ID.
+ * @returns for each computed schematic ID, an output that resolves to the ID once the schematic is registered.
  */
 export function registerSchematics(
   name: string,
@@ -56,8 +56,8 @@ export function registerSchematics(
 const pauses = [1_000, 2_000, 4_000, 8_000, 15_000];
 
 /**
- * Milliseconds before the next retry; undefined if a retry does not help. The provider itself asks only once
- * (image-factory, pkg/client/client.go), and a Factory that is busy answers 500, or not at all.
+ * Milliseconds before the next retry; undefined if a retry does not help. The provider itself sends only one request
+ * (image-factory, pkg/client/client.go). A Factory that is busy answers with status 500, or gives no answer.
  *
  * @param errors errors of the attempts so far, the latest first.
  */

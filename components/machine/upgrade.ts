@@ -27,9 +27,9 @@ export interface MachineReport {
 }
 
 /**
- * Runs the machine program, which gives the machine the wanted image and configuration, or waits until Omni has done
- * so. The program then checks that the driver is loaded. If the machine leaves the stack, the program removes the
- * stack's taints from its node.
+ * Runs the machine program, which gives the machine the wanted image and configuration. For an Omni machine, the
+ * program waits until Omni has done this. The program then checks that the driver is loaded. If the machine leaves the
+ * stack, the program removes the stack's taints from its node.
  *
  * @param schematicOf registers the machine's schematic and returns its ID; not used for an Omni machine, whose
  *   schematic Omni creates.
@@ -62,7 +62,7 @@ export function upgradeMachine(
 
 type Use = Pick<ProgramUse, "verb" | "task" | "neededCredentials" | "limit">;
 
-/** Use of the program for an owned or adopted machine: at most one reboot. */
+/** How to run the program for an owned or adopted machine: the verb `upgrade`. */
 function upgrade(
   machine: PlannedMachine,
   hash: pulumi.Input<string>,
@@ -81,13 +81,13 @@ function upgrade(
 }
 
 /**
- * Use of the program for an Omni machine: it waits for release, extensions, driver and configuration. Omni and Talos
- * cordon and drain the node themselves.
+ * How to run the program for an Omni machine: the verb `omni-wait`, which waits for release, extensions, driver and
+ * configuration. Omni and Talos cordon and drain the node themselves.
  */
 function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   const { extensions, sysctls, containerdPart } = machine;
   const { reboot, verify } = machine.timeouts;
-  /** Files that show whether its configuration is in effect. */
+  /** Files that show whether the machine's configuration is in effect. */
   const files = Object.fromEntries(
     Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
   );
@@ -110,7 +110,7 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
 }
 
 /**
- * Pulumi's limit for a run that takes at most `longest` milliseconds: ten minutes more, so that the program's own
- * message, which says more, comes first.
+ * Pulumi's limit for a run that takes at most `longest` milliseconds: ten minutes more. So the program reaches its own
+ * limit first, and its message says more than Pulumi's.
  */
 const beyond = (longest: number): string => formatDuration(longest + 600_000);

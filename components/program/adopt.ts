@@ -25,8 +25,8 @@ export interface AdoptBench {
   clock: Clock;
   report: Report;
   /**
-   * Whether Pulumi still waits for the answer. If it does not, the program stages the previous configuration again.
-   * Without the answer no later run knows which fields this package added, and the fields would outlive the stack. At
+   * Whether Pulumi still waits for the answer. If Pulumi does not wait, the program stages the previous configuration
+   * again. Without the answer, no later run knows which fields this package added, and nothing would remove them. At
    * Ctrl-C, @pulumi/command kills its shell, but not the shell's children (pulumi-command v1.2.1,
    * provider/pkg/provider/local/commandOutputs.go: exec.CommandContext).
    */
@@ -34,8 +34,8 @@ export interface AdoptBench {
 }
 
 /**
- * Merges the patches into the machine's configuration by key, and stages the result if it differs from that
- * configuration. Returns the record of additions: it tells the next run and `release` which fields this package added.
+ * Merges the patches into the machine's configuration by key, and stages the result if the merge changed anything.
+ * Returns a record of the fields that this package added, for the next run and for `release`.
  *
  * @param previous answer of the last run; undefined on the first.
  * @throws Failure with every conflict; the machine is then unchanged.
@@ -94,11 +94,11 @@ export async function adopt(
 }
 
 /**
- * Removes the additions of `adopt`, and nothing else, and stages the result. Never reboots: until the next boot,
- * modules stay loaded and files in place. If the image has NVIDIA's services, the kernel modules stay in the
- * configuration: without them the next boot of this image would not end (`BootGuard`).
+ * Removes only the additions of `adopt`, and stages the result. Never reboots: until the next boot, modules stay loaded
+ * and files in place. If the image has NVIDIA's services, the kernel modules stay in the configuration, because these
+ * services would otherwise block the next boot (`BootGuard`).
  *
- * @throws Failure where the machine does not answer.
+ * @throws Failure if the machine does not answer.
  */
 export async function release(
   task: AdoptTask,
@@ -142,8 +142,8 @@ export async function release(
 }
 
 /**
- * Conflicts for which Talos would refuse the configuration: a document and a field set the same value, and one of them
- * comes from the machine, the other from the stack's patches.
+ * Conflicts between the machine's configuration and the stack's patches for which Talos would refuse the result: a
+ * document and a field of the main configuration set the same value.
  */
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
   const liveDocuments = new Map(documentsOf(live));
@@ -167,10 +167,7 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
   );
 }
 
-/**
- * Settings in the stack's part of containerd's configuration that the machine's own documents would silently
- * override.
- */
+/** Findings about containerd's options of the stack that the machine's own documents would silently override. */
 const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFinding[] =>
   containerdOverrides(new Map(documentsOf(merged)))
     .filter(({ loses }) => loses === ownPart)
@@ -219,11 +216,11 @@ async function warnOfContainerd(
 }
 
 /**
- * The answer, short enough to be passed to the next run and to `release`. If it is too long, hashes replace the long
- * texts that were added.
+ * The answer, short enough that Pulumi can pass it to the next run and to `release`. In an answer that is too long,
+ * hashes replace the long texts that were added.
  *
- * @throws Failure if it is still too long: without the record the added fields could not be removed. Nothing is staged
- * yet.
+ * @throws Failure if the answer is still too long, because without the record the added fields could not be removed.
+ * Nothing is staged yet.
  */
 function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult {
   if (fitsVariable(JSON.stringify(result))) return result;
@@ -238,15 +235,15 @@ function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult 
   });
 }
 
-/** The configuration changed after it was read. */
+/** Another tool changed the configuration after the program read it. */
 class Changed extends Error {}
 
-/** How often a merge is tried while another tool changes the configuration. */
+/** The largest number of merges, if another tool changes the configuration during each. */
 const MERGES = 3;
 
 /**
  * Repeats a merge if another tool changed the configuration after the program read it: staging replaces the whole
- * configuration, and would revert that change.
+ * configuration, and would revert the other tool's change.
  */
 async function unlessChanged<T>(
   { machine }: AdoptTask,
@@ -274,7 +271,7 @@ async function unlessChanged<T>(
 /**
  * Stages a configuration that was made from `live`.
  *
- * @throws Changed if another tool has changed the configuration of the next boot meanwhile.
+ * @throws Changed if another tool has changed the configuration of the next boot since `live` was read.
  */
 async function stage(machine: Machine, live: string, configuration: string): Promise<void> {
   if (nextConfiguration(await machine.configurations()) !== live) throw new Changed();
@@ -283,10 +280,10 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
 
 /**
  * Additions of an earlier run that was killed after it staged the configuration and before it answered; undefined if
- * there was no such run. The sign of such a run: the patches, merged into the active configuration again, give exactly
- * the staged one. A value that the active configuration already has counts as another owner's. It may also come from a
- * removed stack, if no reboot followed, but the machine cannot tell the two apart. The program never removes a value of
- * another owner.
+ * there was no such run. Such a run shows in this: the patches, merged into the active configuration again, give
+ * exactly the staged configuration. A value that the active configuration already has counts as another owner's, and
+ * the program never removes it. The value may also come from a removed stack if no reboot followed, but the machine
+ * does not show the difference.
  */
 function previouslyStaged(
   task: AdoptTask,
@@ -302,6 +299,9 @@ function previouslyStaged(
     : undefined;
 }
 
-/** The configuration of the next boot; a merge into it keeps changes that other tools have staged. */
+/**
+ * The configuration of the next boot. A merge into this one, and not into the active one, keeps changes that other
+ * tools have staged.
+ */
 const nextConfiguration = ({ active, persistent }: Configurations): string | undefined =>
   persistent ?? active;

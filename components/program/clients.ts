@@ -18,7 +18,7 @@ export class Clients {
   private readonly omnictl: Talosctl;
 
   /**
-   * @param isAwaited whether Pulumi still waits for the answer. It does not after Ctrl-C or a kill.
+   * @param isAwaited whether Pulumi still waits for the answer; false after Ctrl-C or a kill.
    * @param touches called before the first change: from then on the program finishes its work even if Pulumi is gone.
    */
   constructor(
@@ -48,7 +48,8 @@ export class Clients {
   }
 
   /**
-   * The Kubernetes client; undefined without a kubeconfig. `~/.kube/config` is not read: it may belong to any cluster.
+   * The Kubernetes client; undefined without a kubeconfig. The program does not read `~/.kube/config`, which may belong
+   * to any cluster.
    *
    * @throws Failure if there is a kubeconfig that cannot be read.
    */

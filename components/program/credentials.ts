@@ -17,18 +17,18 @@ const variables = {
 export class Credentials {
   /** Content of the talosconfig that was passed; undefined if talosctl must find one itself. */
   readonly talosconfig: string | undefined;
-  /** Content of the kubeconfig; undefined if none is named, or it cannot be read. */
+  /** Content of the kubeconfig; undefined if no kubeconfig was passed or named, or if its file cannot be read. */
   readonly kubeconfig: string | undefined;
   /**
-   * Variables for Omni's clients, from credentials that were passed. Without such a credential, a child process
-   * inherits the variable of the environment, if there is one.
+   * Variables for Omni's clients, from credentials that were passed. For a credential that was not passed, a child
+   * process inherits the variable of this process' environment.
    */
   readonly omni: { OMNI_ENDPOINT?: string; OMNI_SERVICE_ACCOUNT_KEY?: string };
   /** Texts that the program's output must not contain. */
   readonly secrets: readonly string[];
   /** Findings about credentials that were passed but are empty. */
   readonly empty: readonly FieldFinding[];
-  /** The finding about unreadable files in KUBECONFIG; undefined if there is none. */
+  /** The finding about an unreadable file in KUBECONFIG; undefined if all files can be read. */
   readonly unreadableKubeconfig: FieldFinding | undefined;
   private readonly environment: NodeJS.ProcessEnv;
 
@@ -58,7 +58,7 @@ export class Credentials {
     ];
   }
 
-  /** The talosconfig that talosctl uses, with the findings about it. */
+  /** The talosconfig that talosctl uses, and its problem if it has one. */
   talosconfigInUse(): ReturnType<typeof readTalosconfig> {
     return readTalosconfig(this.talosconfig, this.environment);
   }

@@ -1,13 +1,14 @@
 import * as z from "zod";
 
 /**
- * Values that the program reads from its environment: credentials, the answer of the last run, and the lab's polling
- * interval.
+ * Values that the program reads from its environment: credentials, the answer of the last run, and the polling interval
+ * of the project's tests (lab).
  */
 
 /**
- * Reads a variable and removes it from the environment, so that no child process inherits it. Undefined if it is not
- * set. An empty text is returned as such: the caller must not replace an empty credential by a different credential.
+ * Reads a variable and removes it from the environment, so that no child process inherits it. Undefined if the variable
+ * is not set. An empty variable gives an empty text, because the caller must not replace an empty credential by a
+ * different one.
  */
 export function takeVariable(name: string): string | undefined {
   const value = process.env[name];
@@ -25,7 +26,7 @@ export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undef
 }
 
 /**
- * The task on standard input. The lab, whose clock runs faster, sets the polling interval in an environment variable.
+ * The task on standard input. An environment variable may set the polling interval, for tests whose clock runs faster.
  */
 export function readTask<T extends z.ZodObject>(type: T, text: string): z.infer<T> {
   const seconds = Number(process.env["TALOS_GPU_POLL_SECONDS"]);

@@ -11,12 +11,12 @@ import { BoundedProgress } from "./progress";
 import { verbs } from "./verbs";
 
 /**
- * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the
- * answer as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and
- * TALOS_GPU_KUBECONFIG (contents), else TALOSCONFIG and KUBECONFIG (paths); for Omni TALOS_GPU_OMNI_ENDPOINT and
- * TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else the variables of the same names without our prefix. talosctl and omnictl
- * from PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL; talosctl connects to the talosconfig's endpoints, or to
- * TALOS_GPU_ENDPOINT.
+ * The machine program, which `@pulumi/command` starts. It reads its task as JSON from standard input, prints progress
+ * on standard error, and prints the answer as one line of JSON on standard output. It reads credentials from
+ * TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG (contents), else from TALOSCONFIG and KUBECONFIG (paths). For Omni it
+ * reads TALOS_GPU_OMNI_ENDPOINT and TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else OMNI_ENDPOINT and
+ * OMNI_SERVICE_ACCOUNT_KEY. It runs the programs in TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL, else talosctl and omnictl
+ * from PATH. talosctl connects to TALOS_GPU_ENDPOINT, else to the talosconfig's endpoints.
  */
 async function main(name = ""): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
@@ -56,9 +56,9 @@ async function main(name = ""): Promise<void> {
 }
 
 /**
- * Shortens long lines, so that Pulumi can read them. Its provider reads with Go's bufio.Scanner, which stops at a line
- * of 64 KiB: the program's next write would then block forever, and Pulumi would wait for the program (pulumi-command,
- * provider/pkg/provider/util, LogOutput).
+ * Shortens long lines, so that Pulumi can read them. Pulumi's command provider reads with Go's bufio.Scanner, which
+ * stops at a line of 64 KiB. The program's next write would then block forever, and Pulumi would wait for the program
+ * forever (pulumi-command, provider/pkg/provider/util, LogOutput).
  */
 function shortenLines(text: string): string {
   const longest = 8_000;
@@ -74,7 +74,10 @@ function endWith(close: () => void): void {
     process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
 }
 
-/** Subject of a task: its machine, or the verb if the task has several machines, as for `preflight` and `gate`. */
+/**
+ * Field for findings of a task: the task's machine, or the verb if the task has several machines, as `preflight` and
+ * `gate` have.
+ */
 function fieldOf(verb: string | undefined, input: string): string {
   try {
     const { machine } = JSON.parse(input) as { machine?: unknown };
@@ -86,8 +89,8 @@ function fieldOf(verb: string | undefined, input: string): string {
 }
 
 /**
- * Text of an error that no phase has handled: a call got no answer, or a refusal that a retry cannot change, such as
- * for wrong credentials.
+ * Text of an error that no other code has handled: a call without an answer, or a refusal that a retry cannot change,
+ * e.g. because of wrong credentials.
  */
 function describe(error: unknown, field: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);

@@ -9,7 +9,7 @@ export interface Places {
   packageRoot: string;
   /** Working directory of the command, which is that of the Pulumi program. */
   workingDirectory: string;
-  /** Pulumi's folder, with its plugins. */
+  /** Pulumi's home folder, usually `~/.pulumi`, which contains the installed plugins. */
   pulumiHome: string;
   /**
    * Finds the folder of the package `talos-gpu` from a folder, with symbolic links resolved; undefined if Node does not
@@ -22,9 +22,10 @@ const PROGRAM = "bin/program.js";
 
 /**
  * Command that runs a verb of the machine program. The text is part of the resource's state, so it must not depend on
- * the computer: an absolute path would differ between a laptop and a CI runner, and appear as a change of every
- * machine. The command names this package by the package's name, if Node finds it from the working directory. Else it
- * names a path in Pulumi's folder, if the package is an installed plugin, or a path relative to the working directory.
+ * the computer: an absolute path would differ between a laptop and a CI runner, and Pulumi would see a change of every
+ * machine. If Node finds this package from the working directory, the command has the package's name. If the package is
+ * an installed plugin, the command has a path in Pulumi's home folder. Otherwise it has a path relative to the working
+ * directory.
  */
 export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
@@ -52,12 +53,15 @@ export function programCommandHere(verb: string): string {
   return text;
 }
 
-/** Command that runs a verb of a module in Node, for sh and cmd: both accept double quotes around single quotes. */
+/**
+ * Command that runs a verb of a module in Node, for the shells sh and cmd: both accept single quotes within double
+ * quotes.
+ */
 const nodeCommand = (module: string, verb: string): string =>
   `node -e "require(${module})" -- ${verb}`;
 
 /**
- * A text as a JavaScript literal. Characters with a meaning in sh, cmd or JavaScript are escaped as numbers, because a
+ * A text as a JavaScript literal. Characters with a meaning in sh, cmd or JavaScript become `\u` escapes, because a
  * folder may have any name.
  */
 function literal(text: string): string {

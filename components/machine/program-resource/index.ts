@@ -5,7 +5,7 @@ import { defined } from "../../recipe/mapping";
 import type { Secrets } from "../../credentials/access";
 import { type Credential, credentials } from "../../credentials/credentials";
 
-/** A resource that runs the machine program. */
+/** How a resource runs the machine program. */
 export interface ProgramUse {
   /** Verb on create and update. */
   verb: string;
@@ -20,14 +20,15 @@ export interface ProgramUse {
   secrets: Secrets;
   /** Limit of one run, a Go duration. */
   limit: string;
-  /** Text whose change makes the program run again. Default none. */
+  /** Text that makes the program run again when it changes. Default none. */
   reconcileToken?: string | undefined;
-  /** Values whose change replaces the resource. Default none. */
+  /** Values that replace the resource when one of them changes. Default none. */
   triggers?: string[];
   /**
-   * Whether the verb does not need the output of its last run. Pulumi passes that output in an environment variable: if
-   * it is longer than 128 KiB, no later run can start (Linux, execve: MAX_ARG_STRLEN), and with a thousand machines it
-   * may be longer. Default: the verb needs the output, which lists the additions to remove.
+   * True if the verb does not need the output of its last run, so that Pulumi does not pass this output. Pulumi would
+   * pass it in an environment variable. With a thousand machines the output may be longer than 128 KiB, and no later
+   * run could then start (Linux, execve: MAX_ARG_STRLEN). Default: the verb needs the output, which lists the additions
+   * to remove.
    */
   forgets?: boolean;
 }
@@ -73,8 +74,8 @@ export function runProgram(
 }
 
 /**
- * The program's answer: the last line of its standard output. It is not secret, although the provider marks it so
- * because of the secrets in its environment.
+ * The program's answer: the last line of its standard output. The answer is not secret. The provider marks it as secret
+ * only because the program's environment contains secrets.
  */
 export const answerOf = <T>(
   program: command.local.Command,

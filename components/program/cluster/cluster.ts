@@ -38,7 +38,7 @@ export type * from "./states";
 /** An object of a `put-back` task, in its wanted state. */
 export type WantedObject = PutBackTask["objects"][number];
 
-/** Facts that identify the cluster. */
+/** Identity of the object in the Kubernetes API. */
 export const keyOf = ({
   apiVersion,
   kind,
@@ -77,7 +77,10 @@ export class KubernetesCluster {
     return (await this.api.list<V1Node>("nodes", "/api/v1/nodes")).map(askedNode);
   }
 
-  /** A node, on request with the devices in its ResourceSlices; undefined if the cluster has no node of that name. */
+  /**
+   * A node; undefined if the cluster has no node of that name. `withDevices` adds the devices in the node's
+   * ResourceSlices.
+   */
   async node(name: string, withDevices = false): Promise<NodeState | undefined> {
     const node = await this.readNode(name);
     if (node === undefined || !withDevices) return node && nodeState(node);
@@ -90,8 +93,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * How many devices of the class each pod on the node holds by ResourceClaims, by pod UID. Empty if the cluster has no
-   * ResourceClaims.
+   * How many devices of the DeviceClass each pod on the node holds through ResourceClaims, by pod UID. Empty if the
+   * cluster has no ResourceClaims.
    */
   async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
     const path = "/apis/resource.k8s.io/v1/resourceclaims";
@@ -101,7 +104,7 @@ export class KubernetesCluster {
     return claimedIn(claims, node, deviceClass);
   }
 
-  /** Whether the cluster has no second node. */
+  /** Whether the cluster has only one node. */
   async isAlone(): Promise<boolean> {
     return (await this.api.list("nodes", "/api/v1/nodes?limit=2")).length < 2;
   }
@@ -114,7 +117,7 @@ export class KubernetesCluster {
     });
   }
 
-  /** Removes the mark and the annotation, in one request. */
+  /** Makes the node schedulable and removes the annotation, in one request. */
   async uncordon(name: string, annotation: string): Promise<void> {
     await this.patch(name, {
       metadata: { annotations: { [annotation]: null } },
@@ -140,7 +143,10 @@ export class KubernetesCluster {
     );
   }
 
-  /** Requests the eviction; a PodDisruptionBudget may refuse it. */
+  /**
+   * Requests the eviction of a pod. `refused` is the reason if Kubernetes refuses it for now, e.g. because of a
+   * PodDisruptionBudget.
+   */
   async evict({ namespace, name, uid }: PodState): Promise<{ refused?: string }> {
     // With the UID, a pod of the same name that a StatefulSet has created meanwhile is not evicted instead.
     const options = { metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
@@ -161,8 +167,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Volumes that are attached to the node, are being attached, or are being detached. Undefined if the credentials may
-   * not list them.
+   * Names of the volumes with a VolumeAttachment for the node. Undefined if the credentials may not list
+   * VolumeAttachments.
    */
   async attachedVolumes(node: string): Promise<string[] | undefined> {
     const path = "/apis/storage.k8s.io/v1/volumeattachments";
@@ -204,7 +210,7 @@ export class KubernetesCluster {
     });
     if (existing === undefined) return undefined;
     const { ownerReferences = [], annotations = {} } = existing.metadata ?? {};
-    /** Name of the ClusterPolicy that owns it. */
+    /** Name of the ClusterPolicy that owns the RuntimeClass. */
     const policy = ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name;
     return { policy, handler: existing.handler, annotations };
   }
@@ -218,10 +224,7 @@ export class KubernetesCluster {
     return namespaceObject?.metadata?.annotations?.[annotation];
   }
 
-  /**
-   * Pods that name a RuntimeClass and are not this package's, as `namespace/name`. Empty if the credentials may not
-   * list pods.
-   */
+  /** Pods of other owners with this RuntimeClass, as `namespace/name`. Empty if the credentials may not list pods. */
   async podsOfClass(name: string): Promise<string[]> {
     const selector = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
     const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${selector}`, {
@@ -235,8 +238,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * GPU providers in the cluster; undefined if the credentials may not list DaemonSets or Deployments.
-   * `withoutPlugin`: the operator's policy turns its device plugin off.
+   * GPU providers in the cluster; undefined if the credentials may not list DaemonSets or Deployments. `withoutPlugin`
+   * says whether the GPU Operator's ClusterPolicy turns the device plugin off.
    */
   async gpuOffers(): Promise<{ offers: GpuOffer[] | undefined; withoutPlugin: boolean }> {
     const forbidden = { instead: { 403: undefined } };
@@ -260,8 +263,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Releases of the API servers, from their static pods in kube-system. Empty without such pods, e.g. with a hosted
-   * control plane, or if the credentials may not list them.
+   * Releases of the API servers, from their static pods in kube-system. Empty if there are no such pods, e.g. with a
+   * hosted control plane, or if the credentials may not list pods.
    */
   async apiServers(): Promise<string[]> {
     const path = "/api/v1/namespaces/kube-system/pods";
@@ -287,7 +290,7 @@ export class KubernetesCluster {
     }
   }
 
-  /** Names of all objects of a resource. Undefined if the credentials may not list them. */
+  /** Names of all objects of a resource. Undefined if the credentials may not list these objects. */
   async objectsAt(path: string): Promise<string[] | undefined> {
     const options = { instead: { 403: undefined, 404: { items: [] } } };
     const list = await this.api.ask<{ items: KubernetesObject[] | null }>(path, path, options);
@@ -300,8 +303,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * PersistentVolumeClaims that have a volume and the annotation, whose value is their `owner`. Empty if the
-   * credentials may not list claims.
+   * PersistentVolumeClaims that are bound to a volume and have the annotation. The annotation's value is their `owner`.
+   * Empty if the credentials may not list claims.
    */
   async boundClaims(annotation: string) {
     const options = { instead: { 403: undefined } };
@@ -350,14 +353,14 @@ export class KubernetesCluster {
     return events.sort((a, b) => timeOf(a) - timeOf(b)).flatMap(({ message }) => message ?? []);
   }
 
-  /** Suspends a Job, whereupon Kubernetes deletes its pods, and records the reason in an annotation. */
+  /** Suspends a Job, and records the reason in an annotation. Kubernetes then deletes the Job's pods. */
   async suspend(namespace: string, name: string, why: string): Promise<void> {
     const body = { metadata: { annotations: { [UNTESTED]: why } }, spec: { suspend: true } };
     const path = `${jobsOf(namespace)}/${name}?fieldManager=${GATE}`;
     await this.api.ask(`Job ${namespace}/${name}`, path, { method: "PATCH", type: MERGE, body });
   }
 
-  /** Deletes a Job with its pods. Kubernetes finishes that shortly after the call. */
+  /** Deletes a Job with its pods. Kubernetes finishes the deletion shortly after the call. */
   async remove({ metadata }: V1Job): Promise<void> {
     const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
     await this.api.deleteExactly(
@@ -369,8 +372,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Creates a deleted Job again, from its old specification; false while the old Job still exists. If an earlier
-   * attempt created the Job and its answer was lost, the Job counts as created.
+   * Creates a deleted Job again, from its old specification; false while the old Job still exists. Returns true also if
+   * an earlier attempt created the Job and the answer was lost.
    */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
     const { name = "", namespace = "", uid, labels = {}, annotations = {} } = metadata ?? {};
@@ -422,8 +425,8 @@ export class KubernetesCluster {
   }
 
   /**
-   * Sets the object's wanted state by server-side apply, which creates a missing object. Undefined if the API server
-   * lacks the object's kind.
+   * Sets the object's wanted state by server-side apply, which also creates a missing object. Returns undefined if the
+   * API server lacks the object's kind.
    */
   async apply(object: WantedObject, manager: string): Promise<KubernetesObject | undefined> {
     const { kind, metadata } = object;
@@ -454,25 +457,28 @@ export class KubernetesCluster {
 }
 
 /**
- * The operator's policy, as far as it configures the device plugin (gpu-operator v26.3.3,
+ * The field of the GPU Operator's ClusterPolicy that turns the device plugin on or off (gpu-operator v26.3.3,
  * api/nvidia/v1/clusterpolicy_types.go).
  */
 type ClusterPolicy = KubernetesObject & { spec?: { devicePlugin?: { enabled?: boolean } } };
 
 const MERGE = "application/merge-patch+json";
 const jobsOf = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;
-/** Name of the API server's container, and of its static pod's label `k8s-app` (talos, pkg/cluster/kubernetes/detect.go). */
+/**
+ * Name of the API server's container, and value of the label `k8s-app` of its static pod (talos,
+ * pkg/cluster/kubernetes/detect.go).
+ */
 const API_SERVER = "kube-apiserver";
 const query = (parts: Record<string, string>): string => new URLSearchParams(parts).toString();
-/** Answers of an API server for a kind that it lacks, or that the credentials may not read. */
+/** HTTP codes for a kind that the API server lacks, or that the credentials may not read. Both count as no answer. */
 const notKnown = { 403: undefined, 404: undefined };
 
 /** Field manager for the gate's changes to Jobs. */
 const GATE = "talos-gpu-gate";
 
 /**
- * Whether Kubernetes refused an eviction only for this pod and only for now. The drain then goes on with other pods and
- * tries this one later:
+ * Whether Kubernetes refused an eviction only for this pod and only for now. The drain then goes on with other pods,
+ * and tries this pod again later:
  * - 429: a PodDisruptionBudget allows no eviction now (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go);
  * - 500 with a Status: several PodDisruptionBudgets select the pod (same file), or a webhook failed. An answer without
  *   a Status comes from a proxy that cannot reach the API server;

@@ -5,10 +5,11 @@ import type { PutBackTask } from "../task";
 import { keyOf, type Cluster } from "./cluster";
 
 /**
- * Restores the stack's objects that are missing or differ from the stack. It does not touch an object in its wanted
- * state, and keeps what other owners added (status, defaults, further fields).
+ * Restores the stack's objects that are missing or differ from the stack. Does not change an object that is in its
+ * wanted state. Keeps what other owners added (status, defaults, further fields).
  *
- * @throws Failure with each object whose kind the cluster no longer has; all other objects are restored by then.
+ * @throws Failure with each object whose kind the cluster no longer has; the function has then restored all other
+ * objects.
  * @returns the objects that were missing, and those that differed, each as `Kind namespace/name`.
  */
 export async function putBack(
@@ -46,8 +47,8 @@ export async function putBack(
 }
 
 /**
- * Whether the object has all wanted values. The order of lists does not count, because other owners may add items in
- * between.
+ * Whether the object has all wanted values. The items of a list may be in any order, because other owners may add items
+ * in between.
  */
 export function includes(live: unknown, planned: unknown): boolean {
   if (planned === undefined || planned === null) return true;

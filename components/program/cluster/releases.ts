@@ -1,9 +1,12 @@
 import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
 
-/** A sample of the gauge that counts a deprecated API as requested (apiserver, pkg/endpoints/metrics/metrics.go). */
+/** A sample of the gauge that marks a deprecated API as requested (apiserver, pkg/endpoints/metrics/metrics.go). */
 const SAMPLE = /^apiserver_requested_deprecated_apis\{([^}]*)\} 1$/;
 
-/** Requested deprecated APIs, from the metrics of kube-apiserver. Leaves out an API without a decided removal. */
+/**
+ * Requested deprecated APIs, from the metrics of kube-apiserver. Leaves out an API for which Kubernetes has not decided
+ * the release that removes it.
+ */
 export function requestedApis(metrics: string): RequestedApi[] {
   return metrics.split("\n").flatMap((line) => {
     const labels = SAMPLE.exec(line)?.[1];

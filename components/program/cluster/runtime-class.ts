@@ -7,14 +7,15 @@ import type { Cluster } from "./cluster";
 
 /**
  * Waits until the GPU Operator's RuntimeClass is gone. Kubernetes' garbage collection deletes the class some time after
- * the operator's release. Only then can the stack create a class of the same name. Changes nothing.
+ * the deletion of the operator's Helm release. Only then can the stack create a class of the same name. Changes
+ * nothing.
  *
  * For an external class (`theirs`) there is no wait, and the class need not exist yet. If its name is `nvidia`, its
  * handler must be `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
  * 10-nvidia-container-runtime.part).
  *
- * @throws Failure if another owner has a class of that name. Also at the limit: a class that stays until then belongs
- *   to an operator that is still installed.
+ * @throws Failure if another owner has a class of that name, or if the operator's class still exists at the limit. The
+ * operator is then still installed.
  */
 export async function awaitFree(
   task: FreeTask,

@@ -3,17 +3,17 @@ import { offeredBy } from "../../clients/kubernetes/devices";
 import { MANAGER } from "../../clients/kubernetes/manager";
 
 /**
- * Field managers of the fields that a stack sets. Pulumi's Kubernetes provider creates an object with a field manager
- * of its own, whatever the object's annotation `pulumi.com/patchFieldManager` says. The object's first update hands all
- * fields to the manager in the annotation (pulumi-kubernetes ≥ 4.29, provider/pkg/await/await.go, Creation and
- * fixCSAFieldManagers).
+ * Field managers of the fields that a stack sets. Pulumi's Kubernetes provider creates an object with the field manager
+ * `pulumi-kubernetes`, even if the object's annotation `pulumi.com/patchFieldManager` names another one. The object's
+ * first update gives all fields to the manager in the annotation (pulumi-kubernetes ≥ 4.29,
+ * provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
  */
 const stackManagers = [MANAGER, "pulumi-kubernetes"];
 
 /**
- * Whether a stack set the StorageClass of a PersistentVolumeClaim. A class that the cluster filled in has no field
- * manager, or Kubernetes' controller as its manager: Kubernetes records the fields of a create before admission sets
- * the default class (kubernetes, staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+ * Whether a stack set the StorageClass of a PersistentVolumeClaim. If the cluster filled in the class, the field has no
+ * manager, or the manager of Kubernetes' controller: Kubernetes records the fields of a new object before admission
+ * sets the default class (kubernetes, staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
 export const isClassGiven = (
   managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[],
@@ -26,10 +26,10 @@ export const isClassGiven = (
 /** The properties of a node that identify its machine. */
 export interface AskedNode {
   name: string;
-  /** Kubernetes' and Talos' ID of the current boot; it changes with every boot. */
+  /** ID of the current boot, which both Kubernetes and Talos report. It changes with every boot. */
   bootId: string;
   addresses: string[];
-  /** Release of its kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
+  /** Release of the node's kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
   kubelet: string;
 }
 
@@ -47,11 +47,14 @@ export interface NodeState {
   unschedulable: boolean;
   annotations: Record<string, string>;
   ready: boolean;
-  /** Why it is not ready, in the kubelet's words; empty if it is ready, or if nothing reports why. */
+  /** Why the node is not ready, in the kubelet's words; empty if the node is ready or gives no reason. */
   unready: string;
-  /** Release of its kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
+  /** Release of the node's kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
   kubelet: string;
-  /** Units of each resource that it offers, by resource name; devices for ResourceClaims, by device class. */
+  /**
+   * Amount of each resource that the node offers, by the resource's name, and number of devices for ResourceClaims, by
+   * DeviceClass.
+   */
   allocatable: Record<string, string>;
 }
 
@@ -74,17 +77,17 @@ export interface PodState {
   namespace: string;
   name: string;
   uid: string;
-  /** Kind of its controller, e.g. `DaemonSet`; undefined for a bare pod. */
+  /** Kind of the pod's controller, e.g. `DaemonSet`; undefined for a bare pod. */
   controller: string | undefined;
-  /** Whether it mirrors a static pod of the kubelet. */
+  /** Whether the pod mirrors a static pod of the kubelet. */
   mirror: boolean;
-  /** Whether it ran to its end. */
+  /** Whether the pod has ended, with or without success. */
   finished: boolean;
-  /** Whether its deletion was requested. */
+  /** Whether the pod's deletion was requested. */
   terminating: boolean;
-  /** Whether it has an emptyDir, whose content is lost with the pod. */
+  /** Whether the pod has an emptyDir on the disk. Its content is lost with the pod. */
   localStorage: boolean;
-  /** Number of cards, parts of cards (`nvidia.com/…`) and ResourceClaims that it holds. */
+  /** Number of cards, parts of cards (`nvidia.com/…`) and ResourceClaims that the pod requests. */
   gpus: number;
   /** Its termination grace period in seconds. */
   grace: number | undefined;

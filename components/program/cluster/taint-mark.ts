@@ -9,12 +9,12 @@ export interface NodeTaints {
 
 /**
  * Annotation of a node with the taints that this program has set, in kubectl's notation, separated by commas. The
- * program writes taints and annotation in one request: if a run's answer is lost, only the annotation names the run's
- * taints.
+ * program writes taints and annotation in one request. If the answer of a run is lost, only the annotation says which
+ * taints this run set.
  */
 export const TAINTED_BY = "talos-gpu/taints";
 
-/** Value of the annotation; without taints null, which removes the annotation. */
+/** Value of the annotation. Without taints it is null, which removes the annotation. */
 export function taintMark(taints: readonly NodeTaintState[]): string | null {
   const texts = taints.map(
     ({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`,

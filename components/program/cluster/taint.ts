@@ -11,8 +11,8 @@ import { taintMark } from "./taint-mark";
 export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
 
 /**
- * Attempts to write taints. A node's status changes every few seconds, and each change makes a new resource version, so
- * a write may lose the race.
+ * Number of attempts to write taints. A node's status changes every few seconds. Each change makes a new resource
+ * version, so that Kubernetes refuses a write that began before it.
  */
 const ATTEMPTS = 20;
 
@@ -30,13 +30,13 @@ export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
 
 /**
  * Sets the stack's taints on the node and removes the taints that the stack no longer wants. Taints of other owners
- * stay. Kubernetes treats a node's taints as one list, so an applied list would remove what others added meanwhile.
- * This function merges the stack's taints into the list by key and effect. It writes the list only if the node has not
- * changed since the read.
+ * stay. Kubernetes treats a node's taints as one list, so server-side apply of the stack's taints would remove all
+ * other taints. This function merges the stack's taints into the list by key and effect. It writes the list only if the
+ * node has not changed since it was read.
  *
  * A wanted taint that the node already has belongs to another owner, unless the last run recorded it or the node's
- * annotation names it. Another owner's taint stays when the stack no longer lists it. A taint with a wanted key and
- * effect but another value gets the stack's value.
+ * annotation names it. Another owner's taint stays on the node even after the stack stops listing it. A taint with a
+ * wanted key and effect but another value gets the stack's value.
  *
  * @param previousTaints the taints that the last run recorded as the stack's.
  * @returns the taints that are the stack's now.
@@ -75,8 +75,8 @@ export async function taint(
 }
 
 /**
- * Removes the stack's taints from the node of a machine that leaves the stack. A taint stays if its value is no longer
- * the stack's.
+ * Removes the stack's taints from the node of a machine that leaves the stack. A taint stays if another owner has
+ * changed its value.
  *
  * @throws Failure if the stack has taints on the node, and Kubernetes does not answer.
  */
@@ -94,9 +94,9 @@ export async function untaint(
 }
 
 /**
- * Tries the change once, without a wait for Kubernetes. This is for a stack that has no taints and no record of any.
- * Such a stack has a taint on the node only if the answer of an earlier run was lost; the node's annotation then names
- * the taint.
+ * Tries the change once, without a wait for Kubernetes. This is for a stack without taints and without a record of
+ * taints. Such a stack has a taint on the node only if the answer of an earlier run was lost; the node's annotation
+ * then names the taint.
  */
 async function once(
   change: () => Promise<NodeTaintState[] | undefined>,
@@ -114,9 +114,9 @@ async function once(
 }
 
 /**
- * Reads, changes and writes the taints; repeats this if the node changed in between.
+ * Reads, changes and writes the taints. If the node changed in between, the function tries again.
  *
- * @param why the consequence if this fails.
+ * @param why the consequence if the change fails, for the finding.
  * @returns the taints that are the stack's now; undefined if the cluster has no such node.
  */
 async function replaceTaints(
@@ -168,7 +168,10 @@ function reportTaints(action: string, taints: NodeTaintState[], report: Report):
 const taintsWithout = (taints: NodeTaintState[], dropped: NodeTaintState[]): NodeTaintState[] =>
   taints.filter((candidate) => !hasTaint(dropped, candidate));
 
-/** Adds a taint to the list in place of one with the same key and effect: Kubernetes allows only one of each pair. */
+/**
+ * Adds a taint to the list. It replaces a taint with the same key and effect, because Kubernetes allows only one taint
+ * for each such pair.
+ */
 function withTaint(taints: NodeTaintState[], plannedTaint: NodeTaintState): NodeTaintState[] {
   const index = taints.findIndex((current) => sameTaint(current, plannedTaint));
   return index < 0

@@ -26,10 +26,11 @@ export type TestedCluster = Pick<
 >;
 
 /**
- * Waits for the smoke test of every machine. A test uses a free unit and evicts no pod. If running pods use all units
- * for as long as `patience`, the gate gives the test up. It records the machine as untested, with the pods' names. This
- * is no failure: running pods show that the machine gives its cards to pods, and an update of a busy cluster would
- * otherwise never end. The gate replaces a test that an earlier run left failed or given up.
+ * Waits for the smoke test of every machine. A test requests one GPU resource unit (card, slice or MIG device) and
+ * evicts no pod. If running pods use all units for as long as `patience`, the gate gives the test up. It records the
+ * machine as untested, with the pods' names. This is no failure, because the running pods show that the machine gives
+ * its cards to pods. Otherwise an update of a busy cluster would never end. The gate runs a test again that failed in
+ * an earlier run, or that an earlier run gave up.
  *
  * @throws Failure with every test that failed or did not pass within the limit: the state of its pods, the units that
  * the node offers, the pods that use them, and the state of the device plugin.
@@ -42,7 +43,10 @@ export async function awaitTests(
 ): Promise<GateResult> {
   const { namespace } = task;
   const [limit, patience] = [parseDuration(task.limit), parseDuration(task.patience)];
-  /** How long a test waits for a free unit. A test that must pass is never given up: it fails at the limit. */
+  /**
+   * How long a test waits for a free unit. The gate never gives up a test that must pass; such a test fails at the
+   * limit.
+   */
   const unitWaitLimit = task.mustPass ? limit : patience;
   const result: GateResult = { passed: [], untested: {} };
   const failed: FieldFinding[] = [];
@@ -56,7 +60,9 @@ export async function awaitTests(
     lastLines.set(machine, line);
   };
 
-  /** Tests that an earlier run left failed or given up, until they are replaced. */
+  /**
+   * Deleted Jobs of tests that failed in an earlier run, or that an earlier run gave up, until new Jobs replace them.
+   */
   const endedJobs = new Map<string, V1Job>();
   for (const job of await cluster.jobs(namespace)) {
     const name = job.metadata?.name ?? "";
@@ -124,10 +130,11 @@ export async function awaitTests(
   };
 
   /**
-   * Whether the gate need not wait any longer for the planned number of units on the node. The pods that start after
-   * the gate need the right number. The kubelet reports a changed number only at its next sync, up to ten seconds
-   * later. A pod that is scheduled by the old number ends with UnexpectedAdmissionError, and nothing creates a bare pod
-   * again. After `patience` the gate goes on with any number: `doctor` reports a missing card.
+   * Whether the node offers the planned number of units, or the gate has waited for this number for as long as
+   * `patience`. The pods that start after the gate need the right number. The kubelet reports a changed number only at
+   * its next sync, up to ten seconds later. If the scheduler uses the old number, a pod ends with
+   * UnexpectedAdmissionError, and nothing creates a bare pod again. After `patience` the gate accepts any number, and
+   * `doctor` reports a missing card.
    */
   const offersAllUnits = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
     const passedText = `its smoke test passed${onlookerOutput(await cluster.podsOfJob(namespace, job))}`;

@@ -6,7 +6,7 @@ import { onlookerName } from "../../recipe/cluster/smoke-test-names";
  */
 const WIDTH = 300;
 
-/** Reasons why a pod does not run; empty if its status gives none. */
+/** Reasons why a pod does not run; empty if the pod's status gives no reason. */
 export function podWords(pod: V1Pod): string {
   const { metadata, status } = pod;
   const containers = [
@@ -33,8 +33,8 @@ export function schedulerWords({ status }: V1Pod): string {
 }
 
 /**
- * Sentence about the cards that a container without a GPU request saw during the test; empty if it saw none. NVIDIA's
- * own validation fails a cluster in which such a container sees cards (NVIDIA/aicr#1620).
+ * Sentence about the cards that a container without a GPU request saw during the test; empty if the container saw none.
+ * NVIDIA's own validation of a cluster fails if such a container sees cards (NVIDIA/aicr#1620).
  */
 export function onlookerOutput(pods: readonly V1Pod[]): string {
   const onlookers = pods
@@ -53,7 +53,10 @@ export const isReady = ({ status }: V1Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ===
   true;
 
-/** Why a container does not run. While it waits for a restart, its last exit says more than the reason for the wait. */
+/**
+ * Why a container does not run. If the container waits for a restart, its last exit says more than the reason for the
+ * wait.
+ */
 function containerWords({ state, lastState }: V1ContainerStatus): string {
   const termination = state?.terminated ?? lastState?.terminated;
   const waiting = state?.waiting;

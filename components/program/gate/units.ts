@@ -1,9 +1,9 @@
 import type { V1Container, V1Pod } from "@kubernetes/client-node";
 import type { NodeState } from "../cluster/cluster";
 
-/** Units of a GPU resource on a node, and the pods that use them. */
+/** Number of units (cards, slices or MIG devices) of a GPU resource on a node, and the pods that use them. */
 export interface Units {
-  /** Units that the node offers; undefined if the node does not list the resource. */
+  /** Number of units that the node offers; undefined if the node does not list the resource. */
   allocatable: number | undefined;
   users: { pod: V1Pod; units: number }[];
 }
@@ -11,7 +11,7 @@ export interface Units {
 /**
  * The units of a node. Pods that have ended use none.
  *
- * @param claimed units that pods hold by ResourceClaims, by pod UID.
+ * @param claimed number of devices that each pod holds through ResourceClaims, by pod UID.
  */
 export function unitsOf(
   resource: string,
@@ -31,7 +31,7 @@ export function unitsOf(
 
 /**
  * Whether running pods use all units. Then no test can get a unit, and the running pods show that the machine gives its
- * cards to pods. A pod on the node that does not run shows nothing.
+ * cards to pods. A pod that does not run does not show this.
  */
 export function allInUse({ allocatable, users }: Units): boolean {
   if (allocatable === undefined || allocatable === 0) return false;
@@ -49,7 +49,8 @@ export const namesOf = (users: Units["users"]): string =>
     .join(", ");
 
 /**
- * Units that a pod requests. Its containers use the devices of its init containers again, so the larger number counts.
+ * Number of units that a pod requests. The pod's containers reuse the devices of its init containers, so the larger
+ * number counts.
  */
 function requested({ spec }: V1Pod, resource: string): number {
   const unitsIn = ({ resources }: V1Container): number =>
