@@ -224,7 +224,7 @@ const supported = {
 } as const;
 
 /**
- * Oldest operator release for each way in which Talos injects devices, and why older operators fail. For Talos ≥ 1.13,
+ * Oldest operator release for each way in which Talos injects cards, and why older operators fail. For Talos ≥ 1.13,
  * Sidero Labs documents and tests operator 26.3.1. From 26.7.0 on the operator supports NRI on a read-only host
  * (gpu-operator#2382, PR#2514).
  */

@@ -25,8 +25,8 @@ export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): 
 /**
  * All findings about a stack: mistakes, warnings and notes.
  *
- * @param looksAhead whether to check an external release also for the next Talos version that injects devices in
- * another way. A note then lists the values to change.
+ * @param looksAhead whether to check an external release also for the next Talos version that injects cards in another
+ * way. A note then lists the values to change.
  */
 export const foundIn = (spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] =>
   foundWithFileTexts(spec, basis, looksAhead).map(({ ofFiles: _ofFiles, ...finding }) => finding);
@@ -57,8 +57,7 @@ const ofAll = new Set<string>([
 
 /**
  * Findings about values of an external release that fit the stack's Talos version, but not the next version that
- * injects devices in another way. Undefined if the stack has no external release, or if the tables know no such
- * version.
+ * injects cards in another way. Undefined if the stack has no external release, or if the tables know no such version.
  */
 function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
   const minor = nextInjectionAfter(spec.talosVersion);

@@ -20,7 +20,7 @@ export interface CheckContext extends PlanBasis {
   /** The machines with a GPU, in upgrade order. */
   gpuMachines: CheckedMachine[];
   /**
-   * Findings about an external release for the next Talos version that injects devices in another way. Undefined if the
+   * Findings about an external release for the next Talos version that injects cards in another way. Undefined if the
    * stack has no external release, if the tables know no such version, or if the caller does not ask for these
    * findings.
    */
@@ -35,7 +35,7 @@ export interface CheckedMachine extends MachineFacts {
   patches: UserPatch[];
 }
 
-/** Findings about an external release for the next Talos version that injects devices in another way. */
+/** Findings about an external release for the next Talos version that injects cards in another way. */
 export interface Ahead {
   /** Minor of that Talos version, e.g. 15 for Talos 1.15. */
   minor: number;

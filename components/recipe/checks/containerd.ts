@@ -175,7 +175,7 @@ const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"]
 
 /**
  * Whether the stack's standalone plugin is older than `firstByCdi`, so that its pods need NVIDIA's runtime. By default
- * such a plugin names the cards in an environment variable, which NVIDIA's runtime reads, also on Talos 1.13
+ * such a plugin names the cards in an environment variable. NVIDIA's runtime reads this variable, also on Talos 1.13
  * (k8s-device-plugin v0.17.0, api/config/v1/consts.go: `envvar` is the default).
  */
 function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
@@ -183,7 +183,7 @@ function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
   return mode === "devicePlugin" && version !== null && semver.lt(version, firstByCdi);
 }
 
-/** Remedy for the default runtime nvidia: how pods get their cards without it. */
+/** Remedy for a stack that makes nvidia the default runtime: how pods get cards without this default. */
 function withoutDefaultRuntime(plan: Plan): string {
   const { mode } = plan.kubernetes;
   if (mode === "dra" || usesCdi(plan))

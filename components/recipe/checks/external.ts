@@ -96,7 +96,8 @@ function unstatedKind({ plan }: CheckContext): Found {
 }
 
 /**
- * Findings for fields that have no effect, because the values of the release are the user's (`external` or `takeOver`).
+ * Findings for fields that have no effect, because the user writes the values of the release (`external` or
+ * `takeOver`).
  */
 function settingsWithOwnValues({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;

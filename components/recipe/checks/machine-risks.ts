@@ -12,8 +12,8 @@ import { valueOfDocument } from "../rules/yaml";
 import { type Checks, forEachGpuMachine } from "./check";
 
 /**
- * Checks of known risks for a machine's cards: in its image, its kernel and its configuration. They need no access to
- * the machine.
+ * Checks of known risks for a machine's cards: in its image, its kernel and its configuration. These checks need no
+ * access to the machine.
  */
 export const machineRisks = {
   "container-escape": {

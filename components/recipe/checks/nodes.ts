@@ -166,8 +166,8 @@ function pluginConfigurations({ plan, spec }: CheckContext): string[] {
 }
 
 /**
- * Taints of the node's state. Source: kubernetes v1.34.0, staging/src/k8s.io/api/core/v1/well_known_taints.go;
- * cloud-provider/api.
+ * Pattern of the taints by which Kubernetes shows a node's state. Source: kubernetes v1.34.0,
+ * staging/src/k8s.io/api/core/v1/well_known_taints.go; cloud-provider/api.
  */
 const ofKubernetes =
   /^(node\.kubernetes\.io\/(not-ready|unreachable|unschedulable|memory-pressure|disk-pressure|network-unavailable|pid-pressure)|node\.cloudprovider\.kubernetes\.io\/(uninitialized|shutdown))$/;

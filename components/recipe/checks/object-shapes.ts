@@ -49,7 +49,7 @@ const imageTag = textThat(
   "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
 );
 
-/** Check of an image's name without its registry, which has its own field. Some names include the tag. */
+/** Check of an image's name whose registry is in a separate field. Some names include the tag. */
 const imageName = textThat(
   (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
   "is not an image name",

@@ -240,7 +240,10 @@ const devicesOf = (document: unknown): Record<string, unknown>[] =>
     ...listAt(device, "vlans"),
   ]);
 
-/** Name under which Talos 1.14 keeps the containerd part of `machine.files` among its documents. */
+/**
+ * Name that Talos 1.14 reserves for the containerd settings of `machine.files` among the CRICustomizationConfig
+ * documents.
+ */
 const reserved = "customization";
 
 const reservedNames = ({ field, documents }: UserPatch): Found =>

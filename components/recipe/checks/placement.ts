@@ -43,14 +43,17 @@ export const mayMatch = (
 export const resourceOf = (request: GpuRequest, { spec, plan }: CheckContext): string =>
   workloadResource(spec.sharing, request.migProfile, plan.kubernetes.resourceName);
 
-/** Greatest number of units of a resource that a machine may offer; infinite if only the least number is known. */
+/**
+ * Greatest number of a resource, such as `nvidia.com/gpu`, that a machine may offer; infinite if only the least number
+ * is known.
+ */
 export const offers = (
   { recipe: { allocatable, atLeast = [] } }: CheckedMachine,
   resource: string,
 ): number => (atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0));
 
 /**
- * Cards of a machine that may meet a claim, by the facts in the tables. For a card that exists with several sizes of
+ * Cards of a machine that may satisfy a claim, according to the tables. For a card that exists with several sizes of
  * memory, the greatest size counts, and a warning says so. A card also counts if its memory or architecture is unknown.
  * The function ignores product names and CEL expressions.
  */

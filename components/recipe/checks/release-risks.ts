@@ -13,7 +13,7 @@ import { anyText, valueAt } from "../mapping";
 import type { ClusterSpec } from "../spec/index";
 import type { Checks, Find, Found } from "./check";
 
-/** Checks of the charts' releases and values: facts that the tables lack, and tasks for the cluster's owner. */
+/** Checks of the charts' releases and values: facts that the tables lack, and tasks for the user. */
 export const releaseRisks = {
   "chart-release": {
     severity: "note",

@@ -4,8 +4,8 @@ import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
 
 /**
- * Checks of an update's conditions: releases with unknown drivers, machines that are away, and the step to a Talos
- * version that injects devices in another way.
+ * Checks of an update's conditions: releases with unknown drivers, machines that the update cannot reach, and the step
+ * to a Talos version that injects cards in another way.
  */
 export const updateChecks = {
   "release-drivers": {
@@ -129,7 +129,7 @@ const firstInstalling = 13;
 
 /**
  * Finding that lists the values of an external release to change before an upgrade to the next Talos version that
- * injects devices in another way.
+ * injects cards in another way.
  */
 function nextInjection({ ahead }: CheckContext): Found {
   const { minor, findings } = ahead() ?? { findings: [] };

@@ -208,7 +208,7 @@ function memoryUse(field: string, args: string[]): Found {
 /** Flags by which the pods of one server on several machines find each other. */
 const byGroup = ["--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"];
 
-/** Findings for arguments that the workload sets itself, and for secrets in arguments. */
+/** Findings for arguments that this package itself sets, and for secrets in arguments. */
 const reservedArguments = (field: string, args: string[]): Found =>
   args.flatMap((arg): Found => {
     const flag = withDashes(arg).split("=")[0] ?? "";

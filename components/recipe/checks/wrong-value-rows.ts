@@ -192,8 +192,8 @@ export const unlikeTalos: WrongValue[] = [
 ];
 
 /**
- * Values with which no node ever offers a GPU, whether or not Helm can install the chart. Source: gpu-operator v25.3.4
- * to v26.7.0, deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go,
+ * Values with which no node offers a GPU, even if Helm can install the chart. Source: gpu-operator v25.3.4 to v26.7.0,
+ * deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go,
  * controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm.
  */
 export const withoutGpus: WrongValue[] = [

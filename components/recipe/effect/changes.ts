@@ -48,8 +48,8 @@ function fieldsOf(state: MachineState): Map<string, StateField> {
 }
 
 /**
- * Changes within a group. A value that moved to another group, e.g. with a machine's first card, counts in its new
- * group.
+ * Changes within a group. If a value is in another group than before, e.g. because the machine got its first card, the
+ * change counts in the new group.
  */
 export function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
   const [previousFields, nextFields] = [fieldsOf(before), fieldsOf(after)];

@@ -84,7 +84,7 @@ export function effectOfLook(state: MachineState): MachineEffect {
  * @param machine node name.
  * @param runs Talos release that the last successful update saw on the machine, if there was one.
  * @param after wanted state.
- * @param before state that this update left; undefined if it is unknown.
+ * @param before wanted state of the last update; undefined if unknown.
  * @param isContractSaid whether the stack sets `versionContract` for the machine.
  */
 export function refusalOf(

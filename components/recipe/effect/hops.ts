@@ -31,7 +31,7 @@ export interface HopBasis {
   listed?: readonly string[] | undefined;
 }
 
-/** The intermediate releases (hops) of an upgrade, and why one update cannot make it. */
+/** The intermediate releases (hops) of an upgrade, and the reason if one update cannot make this upgrade. */
 export interface HopPlan {
   /**
    * Intermediate releases, oldest first: the last patch release of each minor between the running and the wanted one.
@@ -180,8 +180,8 @@ const etcdMinor = (talosVersion: string): number =>
   etcd.rows[0]!.minor;
 
 /**
- * Obstacle for control planes: the update upgrades one of them after another to the wanted release. Meanwhile, etcd has
- * members from both the running and the wanted release.
+ * Obstacle for control planes: the update upgrades one of them after another to the wanted release. Meanwhile, some
+ * members of etcd have the version of the running release, and others the version of the wanted release.
  */
 function etcdObstacle(
   running: string,

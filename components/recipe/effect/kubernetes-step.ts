@@ -39,8 +39,8 @@ const minorsOf = (releases: readonly string[]): number[] =>
   releases.flatMap((release) => minorOf(release) ?? []);
 
 /**
- * Findings about a step that Kubernetes does not support; empty if the stack's release, or every API server's, is
- * unknown.
+ * Findings about a step that Kubernetes does not support; empty if the stack's release or the releases of all API
+ * servers are unknown.
  */
 export function stepFindings(step: KubernetesStep): FindingText[] {
   const { target, ofControlPlanes, apiServers } = step;

@@ -28,7 +28,10 @@ function partsBelow(value: unknown, path: string[]): [part: string, value: unkno
   return path.length > 0 ? [[path.join("."), value]] : [];
 }
 
-/** containerd's part is separate from the other files, because Talos applies it in another way. */
+/**
+ * Splits `machine.files` into containerd's settings and all other files, because Talos applies these two in different
+ * ways.
+ */
 function partsOfFiles(items: unknown[]): [part: string, value: unknown][] {
   const isContainerds = (item: unknown): boolean => valueAt(item, "path") === customizationPath;
   const groups: [string, unknown[]][] = [

@@ -16,7 +16,7 @@ export interface MachineState {
   address: string;
   /** `owned`, `adopted` or `omni`. */
   configuration: string;
-  /** Talos release that the machine runs today, as the stack sets it. */
+  /** Talos release that the machine runs today, according to the stack's field `runningVersion`. */
   runningVersion?: string;
   /** NVIDIA driver of the image; only the branch if the package assumes the version. */
   driver?: string;
@@ -29,8 +29,8 @@ export interface MachineState {
   /** How the machine is drained: `for at most 5m`, `no` if the stack turns draining off, or `by Omni`. */
   drainedBeforeReboot: string;
   /**
-   * Longest time from the drain until the node accepts pods again, e.g. `40m`. It is the sum of the limits of all waits
-   * in that time, for a machine that is up when the update begins.
+   * Longest time from the drain until the node accepts pods again, e.g. `40m`. This is the sum of the time limits of
+   * all waits in this period, if the machine is up when the update begins.
    */
   awayForAtMost: string;
   /** Whether the update installs the machine from maintenance mode. */
@@ -41,7 +41,7 @@ export interface MachineState {
 export interface Changeable {
   talosVersion?: string;
   schematicId?: string;
-  /** Installer image that the stack names; absent if the Image Factory makes the image. */
+  /** Installer image, if the stack names one. */
   installerImage?: string;
   extensions?: string[];
   kernelArgs?: string[];

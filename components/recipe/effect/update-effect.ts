@@ -37,7 +37,7 @@ export const isOfInstallation = (part: string): boolean =>
 export const isOfModule = (part: string): boolean =>
   isWithin(part, "machine.kernel.modules") || part.startsWith("KernelModuleConfig/");
 
-/** Name of containerd's part of the configuration, which `machine.files` contains. */
+/** Name of the part of a configuration with containerd's settings, which are an item of `machine.files`. */
 export const containerdFile = "machine.files.containerd";
 
 /**
@@ -56,9 +56,9 @@ export function needsBoot(part: string, talosVersion: string): boolean {
  * Whether a changed part needs a boot to take full effect although Talos accepts the change while it runs. The upgrade
  * program then reboots the machine.
  *
- * Talos accepts a changed parameter of a loaded module without an effect (talos, kernel_module_spec.go), so a machine
- * with NVIDIA's modules reboots if its modules change. On a Talos release that refuses some changes while it runs, such
- * a machine reboots for any change.
+ * Talos accepts a changed parameter of a loaded module, but the change has no effect before a boot (talos,
+ * kernel_module_spec.go). So a machine with NVIDIA's modules reboots if its modules change. On a Talos release that
+ * refuses some changes while it runs, such a machine reboots for any change.
  *
  * @param gpu whether the machine has NVIDIA's modules.
  */

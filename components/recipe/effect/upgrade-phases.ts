@@ -6,8 +6,8 @@ interface PhaseOfUpgrade {
   /** Longest duration in milliseconds. */
   timeLimit: (limits: UpgradeLimits) => number;
   /**
-   * Whether the phase changes the machine. From then on a run continues to its end, even if Pulumi no longer waits for
-   * it.
+   * Whether the phase changes the machine. From such a phase on, a run continues to its end, even if Pulumi no longer
+   * waits for it.
    */
   changes?: true;
   /** Whether no pod can run on the machine during the phase. */

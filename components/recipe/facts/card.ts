@@ -53,7 +53,7 @@ export interface MigGeometry {
   graphics?: boolean;
 }
 
-/** MIG geometries, each under the name of its card, or of the first of several cards. */
+/** MIG geometries by the name of their card. If several cards have one geometry, the name is that of the first card. */
 export const migGeometries: Record<string, MigGeometry> = geometries;
 
 const architectureByName = new Map((architectures as Architecture[]).map((row) => [row.name, row]));
@@ -99,7 +99,7 @@ export const kernelArgsFor = (cards: readonly Card[]): string[] =>
 /** Oldest driver that supports a card. */
 export const minDriverOf = (card: Card): string => card.minDriver ?? architectureOf(card).minDriver;
 
-/** Whether a driver supports a card: it is new enough, and its branch has not dropped the architecture. */
+/** Whether a driver supports a card: the driver is new enough, and its branch still supports the architecture. */
 export function drives(driver: string, card: Card): boolean {
   const last = architectureOf(card).lastDriverBranch;
   return (
@@ -107,7 +107,7 @@ export function drives(driver: string, card: Card): boolean {
   );
 }
 
-/** Newest CUDA release that still supports a card; undefined if the current one does. */
+/** Newest CUDA release that still supports a card; undefined if the current CUDA release does. */
 export function lastCudaOf(card: Card): string | undefined {
   const major = architectureOf(card).lastCudaMajor;
   return major === undefined ? undefined : (cuda.lastOfMajor as Record<number, string>)[major];

@@ -9,8 +9,8 @@ import { editDistance } from "../rules/suggest";
 export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu" | "lws";
 
 /**
- * Releases of a chart whose tables check a version's values: the version itself, or else the next older and the next
- * newer release in the tables. Empty if the text is not a version.
+ * Releases in the tables by which `judgeValues` checks the values of a chart version: the version itself, or else the
+ * next older and the next newer release. Empty if the text is not a version.
  */
 export function judgesOf(name: ChartName, version: string): ChartValues[] {
   const wantedVersion = semver.parse(version);
@@ -33,10 +33,10 @@ export interface ChartValueFinding {
 }
 
 /**
- * Checks values by the releases of `judgesOf`. If there are two releases, a value is a mistake only if both refuse it.
- * For a version that is older or newer than all releases in the tables, there is only one release. A value that this
- * release lacks may be right, so its path is `uncheckable`. But a value that looks misspelt, or that no release has
- * (`hintOf`), is a mistake.
+ * Checks values by the releases of `judgesOf`. If there are two releases, a value is a mistake only if both releases
+ * refuse it. For a version that is older or newer than all releases in the tables, there is only one release. A value
+ * that this release lacks may be right, so its path is `uncheckable`. But a value that looks misspelt, or that no
+ * release has (`hintOf`), is a mistake.
  *
  * @returns the mistakes, the paths that no table can check (`uncheckable`), and the release that was used. If the text
  * is not a version, there are no mistakes and no paths.

@@ -59,7 +59,8 @@ export const isForwardCompatible = ({ uses }: Pick<MachineFacts, "uses">): boole
 
 /**
  * CUDA release in an image's tag, e.g. `12.4` for `:cu124-slim`, `:12.4.1-base` or `-cuda12.4`; undefined if the tag
- * has none. A bare version counts only for NVIDIA's own `cuda` images and for vLLM's images.
+ * has none. A bare version is a CUDA release only in the tags of NVIDIA's `cuda` images. For vLLM's images the function
+ * looks up the CUDA release by vLLM's version.
  */
 export function cudaOfImage(image: string): string | undefined {
   const tag = /:([^:/@]+)(?:@.*)?$/.exec(image)?.[1] ?? "";

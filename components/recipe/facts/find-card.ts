@@ -91,10 +91,7 @@ function memoryInName(name: string): number | undefined {
   return gigabytes === undefined ? undefined : Number(gigabytes) * 1024;
 }
 
-/**
- * Compute capability in the first row of the table whose prefix of chip names `isMeant` accepts; undefined if there is
- * none.
- */
+/** Compute capability of the first chip prefix in the table that `isMeant` accepts; undefined if it accepts none. */
 function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
   return Object.entries(chips.computeCapabilities).find(([start]) => isMeant(start))?.[1];
 }

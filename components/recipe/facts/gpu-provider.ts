@@ -17,7 +17,7 @@ export interface GpuProvider {
    * pattern of the pods' names.
    */
   offers: { words: string; pods: RegExp };
-  /** Whether the GPU provider itself finds and labels the nodes with cards, and exports their metrics. */
+  /** Whether the GPU provider itself finds and labels the nodes with cards, and exports the cards' metrics. */
   findsNodes: boolean;
   /**
    * DeviceClass of the devices that pods claim; absent if pods request a resource instead. A resource's name has a `/`,
@@ -99,8 +99,9 @@ export const gpuProviderNameOf = (spec: {
 export const isDeviceClass = (resourceOrClass: string): boolean => !resourceOrClass.includes("/");
 
 /**
- * LeaderWorkerSet's chart and CRD. Its webhooks and their Service have fixed names, and its program uses the whole
- * namespace. Source: kubernetes-sigs/lws v0.9.0, charts/lws; README (oci://registry.k8s.io/lws/charts/lws).
+ * LeaderWorkerSet's chart and CRD. The chart's webhooks and their Service have fixed names, and its controller uses a
+ * whole namespace, so a cluster can have only one release of the chart. Source: kubernetes-sigs/lws v0.9.0, charts/lws;
+ * README (oci://registry.k8s.io/lws/charts/lws).
  */
 export const leaderWorkerSet = {
   chart: "lws",

@@ -100,7 +100,7 @@ export interface Release {
   extensions?: string[];
 }
 
-/** Where the drivers of a release come from that the tables lack or only infer. */
+/** Where the drivers come from, for a release that the tables lack or only infer. */
 export interface BeyondTables {
   /** Whether the tables infer the release. */
   inferred: boolean;
@@ -197,7 +197,7 @@ export function capabilitiesOf(text: string): Capabilities {
 /** How a Talos release injects cards. */
 export const injectionOf = (text: string): Injection => injections[capabilitiesOf(text).cdi];
 
-/** First Talos minor that injects cards in a way. */
+/** First Talos minor that injects cards in the given way. */
 export const firstMinorOf = (injection: Injection): number =>
   minorRows.find((row) => injections[row.cdi] === injection)!.minor;
 

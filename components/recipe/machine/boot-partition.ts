@@ -1,10 +1,10 @@
 import type { FieldFinding } from "../rules/finding";
 
 /**
- * The partition from which a machine's boot loader reads images: `EFI` with systemd-boot, `BOOT` with GRUB. Talos gave
- * it 1101 or 1000 MiB before 1.11, and gives it 2101 or 2000 MiB since (talos v1.14.1,
- * pkg/machinery/imager/quirks/partitions.go and quirks.go, minTalosVersionBoot2G). Talos never changes the size of an
- * existing partition.
+ * The partition from which a machine's boot loader reads images: `EFI` with systemd-boot, `BOOT` with GRUB. An
+ * installation of Talos before 1.11 makes this partition 1101 or 1000 MiB large; newer releases make it 2101 or 2000
+ * MiB large (talos v1.14.1, pkg/machinery/imager/quirks/partitions.go and quirks.go, minTalosVersionBoot2G). Talos
+ * never changes the size of an existing partition.
  */
 export interface BootPartition {
   name: "EFI" | "BOOT";

@@ -18,7 +18,7 @@ export function moduleParameterIn(arg: string): { module: string; parameter: str
   return { module: module.replaceAll("-", "_"), parameter: whole };
 }
 
-/** Arguments of an image that a kernel's command line does not show in effect. */
+/** Arguments of an image that are not in effect according to the kernel's command line. */
 export function argsMissingIn(imageArgs: readonly string[], commandLine: string): string[] {
   const running = splitKernelArgs(commandLine);
   const wantedArgs = imageArgs.flatMap(splitKernelArgs);

@@ -63,7 +63,8 @@ export function upgradeWindows(
 /**
  * Machines in two stages. If the stack sets `upgrade.first`, the first stage has the workers in this list and the
  * control planes. The update installs the GPU provider after the first stage, and starts the second stage once the
- * smoke tests of these workers have passed. If the stack does not set it, all machines are in the first stage.
+ * smoke tests of these workers have passed. If the stack does not set `upgrade.first`, all machines are in the first
+ * stage.
  *
  * @param ordered in upgrade order.
  */

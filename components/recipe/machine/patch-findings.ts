@@ -26,15 +26,18 @@ export interface PatchFinding {
 export interface Schema {
   minor: number;
   /**
-   * Whether the schema is that of the release. If it is only the nearest known schema, the check accepts keys and kinds
-   * that the schema lacks.
+   * Whether the schema of the machine's Talos minor is known. If not, `minor` is the nearest minor with a known schema,
+   * and the check accepts keys and kinds that this schema lacks.
    */
   isKnown: boolean;
 }
 
 type Path = readonly (string | number)[];
 
-/** Key with which a patch deletes (talos, pkg/machinery/config/configloader/internal/decoder/delete.go). */
+/**
+ * Key by which a patch deletes a part of the configuration (talos,
+ * pkg/machinery/config/configloader/internal/decoder/delete.go).
+ */
 export const patchKey = "$patch";
 
 const flaw = (path: string, problem: string, remedy: string): PatchFinding => ({
@@ -188,8 +191,8 @@ function structureFindings(
 }
 
 /**
- * A value without the parts that a `$patch` deletes; but a deleted document, or a deleted item of a list, stays with
- * its `$patch`. Adds mistakes in a `$patch` to `findings`.
+ * A value without the parts that a `$patch` deletes. A deleted document or a deleted item of a list stays, together
+ * with its `$patch`. The function adds mistakes in a `$patch` to `findings`.
  */
 function withoutDeleted(
   value: unknown,
@@ -282,7 +285,7 @@ function unknownKey(
   return [flaw(path, "is not a field of Talos' configuration", remedy())];
 }
 
-/** The key that a user probably meant: a similar key, or a key that contains the word. */
+/** The key that a user probably meant: a similar key, or a key with the same beginning or end. */
 function nearestKey(key: string, keys: string[]): string | undefined {
   const word = key.toLowerCase();
   const isRelated = (candidate: string): boolean =>

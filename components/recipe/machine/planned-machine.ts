@@ -83,8 +83,8 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
 
 /**
  * Fields of an adopted GPU machine's driver that follow from the card, because the stack does not set them. The machine
- * may run a driver with other values, which the user chose before. The stack also sets a field by an installer image or
- * an NVIDIA extension.
+ * may run a driver with other values, which the user chose before. An installer image or an NVIDIA extension in the
+ * stack also sets these fields.
  */
 export function unnamedDriver(spec: ClusterSpec, machine: MachineSpec): DriverField[] {
   const { configuration, gpus = [], installerImage, extensions = [] } = machine;

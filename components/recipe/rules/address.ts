@@ -27,7 +27,7 @@ const numberOf = (address: string): bigint =>
     .toByteArray()
     .reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
 
-/** The address with a number; IPv6 in its shortest spelling. */
+/** The address that a number stands for; IPv6 in its shortest spelling. */
 function addressOf(number: bigint, family: 4 | 6): string {
   const count = family === 4 ? 4 : 16;
   return fromByteArray(

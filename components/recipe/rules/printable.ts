@@ -22,7 +22,7 @@ const acted =
   // eslint-disable-next-line no-control-regex -- the expression looks for control characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A command may come after blanks, which GitHub's runner ignores. */
+/** Escapes a command at the beginning of a line. GitHub's runner ignores blanks before a command. */
 function withoutCommand(line: string): string {
   const command = line.trimStart();
   if (!command.startsWith("::")) return line;

@@ -359,7 +359,7 @@ function isSecretValue(name: string, text: string): boolean {
   return name !== "PASS" || !value.startsWith("Test");
 }
 
-/** The end of the lines below a name that have more indentation than the name. */
+/** The end of the block below a name: of the following lines with more indentation than the name's line. */
 function blockEnd(text: string, name: number, start: number): number {
   const textBefore = text.slice(Math.max(0, name - 200), name);
   const line = textBefore.slice(textBefore.lastIndexOf("\n") + 1);
@@ -377,12 +377,13 @@ function blockEnd(text: string, name: number, start: number): number {
   return last;
 }
 
-/** Variables of pods with NVIDIA's settings, whose values a reader of a report needs. */
+/** Pattern of pods' environment variables with NVIDIA's settings. A reader of a report needs their values. */
 const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
 
 /**
  * Copies data and hides values whose name or form is that of a secret. It also hides the values of a pod's environment
- * variables, because only the pod's author knows which values are secret. It shows the variables of `settings`.
+ * variables, because only the pod's author knows which values are secret. The function shows only the variables that
+ * match `settings`.
  */
 export function withoutSecrets(data: unknown, name = ""): unknown {
   if (typeof data === "string")
@@ -404,7 +405,10 @@ export function withoutSecrets(data: unknown, name = ""): unknown {
 /** Text that replaces a secret in data. */
 const HIDDEN = "(hidden)";
 
-/** Redacts an item of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */
+/**
+ * Redacts an item of a list: a pod's environment variable, or an argument, which may be the value of the flag before
+ * it.
+ */
 function withoutSecretsOfList(item: unknown, previousItem: unknown, list: string): unknown {
   if (typeof item === "string") {
     const isOfFlag =

@@ -18,8 +18,8 @@ const mark = (kind: string, pattern: RegExp, isSecret?: (match: string) => boole
 /**
  * Kinds of secrets with a known form. Most prefixes, and the patterns for keys of Azure and AWS, come from the rules of
  * gitleaks (config/gitleaks.toml; MIT License, Copyright (c) 2019 Zachary Rice). The other patterns follow the
- * documentation of each issuer. The bounds, the edges and the tests against false hits are this package's own, so no
- * rule is copied as a whole.
+ * documentation of each issuer. The lengths, the word boundaries and the tests against false hits are this package's
+ * own, so no rule is copied as a whole.
  */
 const marks: Mark[] = [
   mark("a private key", /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/g),

@@ -11,8 +11,8 @@ export interface Bounds {
 }
 
 /**
- * Bounds of a user's file. A machine's configuration has some hundreds of entries, and the checks compare some of
- * them with each other. An entry has five or six tokens.
+ * Bounds of a user's file. A machine's configuration has some hundreds of entries, and the checks compare some entries
+ * with each other. An entry has five or six tokens.
  */
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
@@ -23,7 +23,7 @@ export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens:
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
 
-/** Greatest number of entries that a machine in a list of machines may have to count as one entry. */
+/** Greatest number of entries with which a machine in such a list still counts as one entry. */
 export const ofMachine = 1_000;
 
 /** The bounds of a user's file: `ofFleets` if it lists machines under `nodes`, else `ofFiles`. */

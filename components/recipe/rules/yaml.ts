@@ -91,8 +91,8 @@ export function boundedYaml(text: string): unknown {
 }
 
 /**
- * Documents of a text as Talos reads them. A document lists its mistakes in `errors`; a read of its value never
- * fails. Callers with the same text share the documents: use `ownDocuments` to change them.
+ * Documents of a text as Talos reads them. A document lists its mistakes in `errors`; `valueOfDocument` never fails.
+ * Callers with the same text share the documents: use `ownDocuments` to change them.
  */
 export const talosDocuments = (text: string): readonly Document[] => readAsTalos(text).documents;
 

@@ -42,7 +42,7 @@ export function documentConflictsIn(documents: ReadonlyMap<string, unknown>): Do
   });
 }
 
-/** The setting in a document that replaces a field, in words. */
+/** The document's setting to write instead of a field, in words. */
 export function formOf(document: string, field: string): string {
   const form = forms.get(field);
   if (form === null) return `no document replaces ${field}`;

@@ -43,7 +43,7 @@ const durationPattern = /^[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$/;
 
 /**
  * Whether a text is a word of an enumeration. Talos' newer documents accept the words in upper and lower case (enumer).
- * The document v1alpha1 accepts them only as written.
+ * The v1alpha1 document accepts them only as the schema writes them.
  */
 function isOneOf(text: string, type: TypeText): boolean {
   const words = wordsOf(type);
