@@ -24,7 +24,7 @@ const structures: Record<string, Record<string, TypeText>> = objects.structures;
 
 type Judge = (value: unknown) => Flaw[];
 
-/** Check of a text by a rule. An empty text counts as not set, unless the text is required. */
+/** Check of a text by a rule. An empty text counts as not set if the text is optional. */
 const byRule =
   (rule: Rule, isRequired = false): Judge =>
   (value) => {

@@ -112,8 +112,9 @@ export const serverChecks = {
 } satisfies Checks;
 
 /**
- * For each kind of server: what every pod of the cluster can do if the server has neither a key nor a NetworkPolicy
- * (`can`), and the part of the remedy that sets a key (`key`). `key` is absent for servers that support no keys.
+ * For each kind of server, texts of the finding about a server without a key and without a NetworkPolicy. `can` says
+ * what every pod of the cluster can do with this server. `key` is the part of the remedy that sets a key; absent for
+ * servers that support no keys.
  */
 const open: { [W in WorkloadKind]: { can: string; key?: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.

@@ -4,8 +4,8 @@ import { externalOf } from "../external/external";
 import type { CheckContext, Checks, Found } from "./check";
 
 /**
- * Checks of an update's conditions: releases with unknown drivers, machines that the update cannot reach, and the step
- * to a Talos version that injects cards in another way.
+ * Checks of an update's conditions: unknown drivers, old boot media, machines that the update cannot reach, and
+ * upgrades that change how Talos injects cards.
  */
 export const updateChecks = {
   "release-drivers": {

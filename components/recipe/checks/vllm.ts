@@ -117,10 +117,10 @@ type VllmServer = Workload<"vllm">["spec"];
 const firstOverMachines = "0.11.1";
 
 /**
- * Findings for a server that splits its model over several machines: too few machines have the cards, the machines have
- * different cards, or vLLM cannot run this way. Source: docs.vllm.ai, parallelism and scaling (tensor parallelism
- * within a machine, pipeline parallelism across); vllm, config/parallel.py (backends with --nnodes),
- * v1/core/kv_cache_utils.py (the least memory of all workers counts).
+ * Findings for a server that splits its model over several machines: too few machines fit, their cards differ, or vLLM
+ * cannot run this way. Source: docs.vllm.ai, parallelism and scaling (tensor parallelism within a machine, pipeline
+ * parallelism across); vllm, config/parallel.py (backends with --nnodes), v1/core/kv_cache_utils.py (the least memory
+ * of all workers counts).
  */
 function overMachines(
   field: string,

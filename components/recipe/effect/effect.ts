@@ -68,8 +68,8 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
 }
 
 /**
- * Effect of an update that only inspects a machine: the stack does not change it, but the previous update failed, or
- * the credentials or the program have changed.
+ * Effect of an update that only inspects a machine. The stack does not change the machine, but the previous update
+ * failed, or the credentials or the program have changed.
  */
 export function effectOfLook(state: MachineState): MachineEffect {
   const because =

@@ -2,8 +2,8 @@ import { live } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 
 /**
- * Effect of an update on a running machine. `none`: the machine already is as wanted. `live`: Talos applies the
- * configuration without a reboot, unless it refuses to. `reboot`: the machine reboots.
+ * Effect of an update on a running machine. `none`: the machine already is as wanted. `live`: the program asks Talos to
+ * apply the configuration without a reboot. If Talos refuses, the machine reboots. `reboot`: the machine reboots.
  */
 export type UpdateEffect = "none" | "live" | "reboot";
 

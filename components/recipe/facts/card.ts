@@ -118,10 +118,10 @@ export const migOf = (card: Card): MigGeometry | undefined =>
   card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
- * Range of a card's power limits in watts. If a bound differs by board and is in no data sheet, the function guesses
- * it: the least limit is a quarter of the default power, and the greatest is one and a half times the default power.
- * Only the lab's emulation and notes use a guess; no check refuses a stack because of it. Undefined for cards whose
- * power the tables lack, and for cards without a power limit.
+ * Range of a card's power limits in watts. The function guesses a bound that differs by board and is in no data sheet.
+ * The guess for the least limit is a quarter of the default power, and for the greatest one and a half times the
+ * default power. Only the lab's emulation and notes use a guess; no check refuses a stack because of it. Undefined for
+ * cards whose power the tables lack, and for cards without a power limit.
  */
 export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;

@@ -17,8 +17,8 @@ import type { GpuSpec } from "../spec/index";
 const geometryOfListed = mig.ofListedCards as Record<string, string>;
 
 /**
- * Pattern of the names of cards that only the open kernel modules support, although the modules of both flavours
- * support other cards with the same chip: Grace Hopper. Source:
+ * Pattern of the names of cards that only the open kernel modules support (Grace Hopper). Both flavours of the modules
+ * support other cards with the same chip. Source:
  * developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules (Grace Hopper and Blackwell
  * must use the open modules).
  */

@@ -152,8 +152,8 @@ function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[]
 /**
  * The modules that the package's patch declares. The extensions blacklist NVIDIA's modules, so the configuration must
  * declare each of them (siderolabs/extensions, nvidia.conf). The function leaves out modules that a user's patch
- * declares: if two items have the same name, Talos uses the parameters of the last one, and the package's patch comes
- * last.
+ * declares. If two items had the same name, Talos would use the parameters of the last one, which is that of the
+ * package's patch.
  */
 function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
   const declared = new Set(patches.flatMap((patch) => patch.modules.map(({ name }) => name)));

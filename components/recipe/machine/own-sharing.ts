@@ -7,8 +7,8 @@ import { yamlIn } from "../rules/yaml";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 
 /**
- * Where each chart's values have the device plugin's configurations: `section` is the path of the section, `texts` the
- * key of the texts in it, and `image` the path of the plugin's image.
+ * Where each chart's values have the device plugin's configurations. `section` is the path of their section, `texts`
+ * the key of the texts in this section, and `image` the path of the plugin's image.
  */
 export const pluginConfigPlaces = [
   {

@@ -209,8 +209,8 @@ const schematicSchema = z.object({
 });
 
 /**
- * The ID that this package uses for a schematic's image: the ID of the same schematic with sorted extensions, because
- * the order of extensions changes the ID but not the image. A schematic with unknown fields keeps its own ID.
+ * The ID that this package uses for a schematic's image: the ID of the same schematic with sorted extensions. The order
+ * of extensions changes a schematic's ID, but not the image. A schematic with unknown fields keeps its own ID.
  *
  * @param text of the schematic on the machine; undefined if the machine has none.
  */

@@ -49,8 +49,8 @@ export interface UserPatch {
 export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
 
 /**
- * Taints that a node may have because of the stack: from the field `taints`, which this package sets and removes, and
- * from patches, whose taints Talos or the kubelet sets. The package's pods on GPU machines tolerate all of them.
+ * Taints that a node may have because of the stack. This package sets and removes the taints of the field `taints`.
+ * Talos or the kubelet sets the taints of patches. The package's pods on GPU machines tolerate all of them.
  */
 export function taintsWithPatches(
   { patches = [] }: Pick<ClusterSpec, "patches">,

@@ -2,9 +2,9 @@
  * Makes a text safe for a terminal and for a CI runner. Characters on which a terminal or a runner would act become
  * `\u` escapes of JSON and YAML. Within a quoted string of these two formats the text keeps its meaning.
  *
- * These characters are: control characters, which move the cursor or set the terminal's title (ECMA-48); marks that
- * change the direction of writing (UAX #9); `::` at the beginning of a line, and `##[`, `##vso[` and similar texts
- * anywhere in a line, which are commands to GitHub's, Azure's and TeamCity's runners (actions/runner, ActionCommand.cs;
+ * Terminals act on control characters, which move the cursor or set the terminal's title (ECMA-48), and on marks that
+ * change the direction of writing (UAX #9). For the runners of GitHub, Azure and TeamCity, `::` at the beginning of a
+ * line, and `##[`, `##vso[` and similar texts anywhere in a line, are commands (actions/runner, ActionCommand.cs;
  * azure-pipelines-agent, Command.cs). Ends of lines and tabs stay.
  */
 export const printable = (text: string): string =>

@@ -198,8 +198,8 @@ function readValue(
 }
 
 /**
- * Number of entries that do not count because they are in the list of machines `nodes`: a machine counts as one entry,
- * unless it has more than `ofMachine` entries.
+ * Number of entries that do not count, because they are in the list of machines `nodes`. A machine with at most
+ * `ofMachine` entries counts as one entry.
  */
 function entriesOfMachines(contents: unknown, size: (node: unknown) => Size): number {
   const machines = isMap(contents) ? contents.get("nodes", true) : undefined;

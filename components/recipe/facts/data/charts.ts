@@ -54,8 +54,8 @@ export const charts: ChartValues[] = [
 ].flatMap(releasesOf);
 
 /**
- * Values of Node Feature Discovery, a subchart of the GPU Operator's chart and of the device plugin's: all values of
- * the releases that the charts contain, and of later releases. Source: values.yaml and templates of
+ * Values of Node Feature Discovery, a subchart of the GPU Operator's and the device plugin's chart. The table has all
+ * values of the releases that these charts contain, and of later releases. Source: values.yaml and templates of
  * kubernetes-sigs/node-feature-discovery v0.17.3, v0.18.2, v0.18.3 and v0.19.0.
  */
 export const discoveryValues: ChartValues = nodeFeatureDiscovery;
