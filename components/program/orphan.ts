@@ -2,26 +2,29 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 
-/** A process above this one. */
+/** A parent process of this process, or a parent of its parent. */
 export interface Ancestor {
   pid: number;
-  /** Name of its program; Linux keeps 15 characters of it. */
+  /** Name of the process' program; Linux keeps only 15 characters. */
   name: string;
   parent: number;
-  /** Start time, which distinguishes it from a later process with the same process ID. */
+  /** Start time, which distinguishes the process from a later one with the same ID. */
   started: string;
 }
 
-/** Finds a process by its ID; undefined if there is none, or the system does not show it. */
+/** Finds a process by its ID; undefined if there is no such process, or if the system does not show it. */
 export type Look = (pid: number) => Ancestor | undefined;
 
-/** Largest number of processes between this program and Pulumi: a shell, Pulumi's plugin, and wrappers of them. */
+/**
+ * Largest number of processes from this program's parent up to Pulumi's command line: a shell, Pulumi's plugin, and
+ * wrapper scripts.
+ */
 const DEPTH = 6;
 
 /**
- * The parent processes up to Pulumi's command line. If one of them ends, nothing waits for this program any more. A
- * user's shell or CI runner above Pulumi does not count, because it may end earlier. Empty if Pulumi is not among the
- * parents: another program then started this one.
+ * The parent processes up to Pulumi's command line. If one of them ends, nothing waits for this program any more. The
+ * list ends with Pulumi, because a user's shell or CI runner above Pulumi may end earlier. The list is empty if Pulumi
+ * is not among the parents, because another program then started this one.
  */
 export function upToPulumi(parent: number, look: Look): Ancestor[] {
   const ancestors: Ancestor[] = [];
@@ -80,8 +83,8 @@ export const lookByPs: Look = (pid) => {
 const [lookHere, POLL] = fs.existsSync("/proc/self/stat") ? [lookInProc, 1_000] : [lookByPs, 5_000];
 
 /**
- * A function that says whether the Pulumi process that started this program still waits for the answer. It always says
- * yes if another program started this one.
+ * Returns a function that tells whether the Pulumi process that started this program still waits for the answer. If
+ * another program started this one, the function always returns true.
  */
 export function pulumiAbove(): () => boolean {
   const ancestors = upToPulumi(process.ppid, lookHere);
@@ -89,11 +92,11 @@ export function pulumiAbove(): () => boolean {
 }
 
 /**
- * Ends the program if Pulumi's command line has ended without stopping it, e.g. after a SIGKILL. Then no program reads
- * the answer, and Pulumi's plugin would run as long as the program.
+ * Ends the program if Pulumi's command line has ended without stopping it, e.g. after a SIGKILL. Then nothing reads the
+ * answer, and Pulumi's plugin would run as long as this program.
  *
  * @param isAwaited whether Pulumi still waits
- * @param mayEnd whether the program may end now. It first finishes the drain or reboot of a machine.
+ * @param mayEnd whether the program may end now; false during the drain or reboot of a machine.
  */
 export function endWithPulumi(
   isAwaited: () => boolean,

@@ -5,13 +5,16 @@ import { LONGEST_VARIABLE } from "../clients/longest-variable";
 export type Report = (line: string) => void;
 
 /**
- * Bytes that ordinary lines may use; warnings have further room. Pulumi passes all lines to the next run in an
- * environment variable.
+ * Number of bytes that ordinary lines may use. Warnings may use `WITH_WARNINGS`. Pulumi passes all lines to the next
+ * run in an environment variable.
  */
 const ORDINARY = LONGEST_VARIABLE / 2;
 const WITH_WARNINGS = LONGEST_VARIABLE - 1024;
 
-/** Prints a run's lines, only as many as Pulumi can pass to the next run. Warnings have additional room. */
+/**
+ * Prints a run's progress lines, up to the number of bytes that Pulumi can pass to the next run. Warnings may use more
+ * bytes than ordinary lines.
+ */
 export class BoundedProgress {
   private bytes = 0;
   private isToldOf = false;
@@ -33,7 +36,7 @@ export class BoundedProgress {
   }
 }
 
-/** Reports phases when they start, and measures them. */
+/** Runs phases: reports each phase when it starts, and measures its time. */
 export class Phases<Name extends string = string> {
   readonly done: { name: Name; seconds: number }[] = [];
 
@@ -44,7 +47,10 @@ export class Phases<Name extends string = string> {
     private readonly onBegin: (name: Name) => void = () => {},
   ) {}
 
-  /** Runs one phase. `description` is its progress line: what the phase does, and how long it may take. */
+  /**
+   * Runs one phase. `description` is the text of the phase's progress line: what the phase does, and how long it may
+   * take.
+   */
   async run<T>(name: Name, description: string, work: () => Promise<T>): Promise<T> {
     this.onBegin(name);
     this.report(`${name}: ${description}`);

@@ -1,10 +1,13 @@
 import { waitOrFail, type Clock } from "../clients/clock";
 import type { FieldFinding } from "../clients/failure";
 
-/** Milliseconds to wait for an answer (less than the resource's five minutes), and between two attempts. */
+/**
+ * Milliseconds to wait for an answer, and between two attempts. The wait is shorter than Pulumi's limit for the
+ * resource, which is five minutes.
+ */
 export const lastAnswer = { limit: 240_000, poll: 1_000 };
 
-/** A server that a removal must ask. */
+/** What a removal needs for its request to a server. */
 interface LastRequest {
   clock: Clock;
   /** Node name of the machine that leaves the stack. */
@@ -22,8 +25,9 @@ const configurationPart = {
 };
 
 /**
- * Makes a call that a removal needs, and repeats it for four minutes. The server may never answer again, and Pulumi
- * keeps the resource until its removal succeeds. So the message says how to delete the resource from Pulumi's state.
+ * Makes a call that a removal needs, and repeats the call for up to four minutes. The server may never answer again,
+ * but Pulumi keeps a resource in its state until the removal succeeds. So the finding says how to delete the resource
+ * from the state.
  *
  * @throws Failure if the server does not answer, or refuses.
  */

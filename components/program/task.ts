@@ -6,7 +6,7 @@ import { duration } from "../recipe/stack/notation";
 // The program's input (standard input) and its answer (last line of standard output), by verb. Nothing here is secret:
 // credentials come by environment. The input of `preflight` is next to it.
 
-/** Parts of an image that the user allows to be lost. */
+/** Parts of the running image that the user allows the machine to lose. */
 const drop = z.strictObject({
   extensions: z.array(z.string()).optional(),
   kernelArgs: z.array(z.string()).optional(),
@@ -22,16 +22,16 @@ const nodeTaint = z.object({
   effect: z.string().min(1),
 });
 
-/** Annotation that names an object's owner, and the beginning of its value for objects of this stack. */
+/** Annotation that names an object's owner, and the beginning of the annotation's value on objects of this stack. */
 export const ownersMark = z.strictObject({ annotation: z.string(), ours: z.string() });
 
 /** Seconds between two checks of a task that waits. Default 1. */
 export const pollSeconds = z.number().positive().default(1);
 
 /**
- * Part of the message that a failed upgrade leaves its node cordoned; the summary of the update reads it. A later
- * update that has nothing to do for the machine, e.g. after the user reverts the edit, does not uncordon it
- * (`warnOfCordons`).
+ * Part of the message about a node that stays cordoned after a failed upgrade. The summary of the update searches for
+ * this text. A later update that has nothing to do for the machine, e.g. after the user reverts the edit, does not
+ * uncordon the node (`warnOfCordons`).
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 
@@ -39,11 +39,15 @@ export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 const goal = {
   /** Node name of the machine. */
   machine: z.string().min(1),
-  /** Address of its Talos API; for an Omni machine also the name that Omni's talosconfig uses. */
+  /**
+   * Address of the machine's Talos API. For an Omni machine, this may also be the name that Omni's talosconfig uses.
+   */
   address: z.string().min(1),
   /** Wanted Talos release, e.g. `v1.12.6`. */
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
-  /** Hash of the wanted configuration. The program ignores it; Pulumi runs the program again if it changes. */
+  /**
+   * Hash of the wanted configuration. The program ignores the hash; Pulumi runs the program again if the hash changes.
+   */
   configurationHash: z.string(),
   modules: z.array(z.string()),
   /**
@@ -53,7 +57,7 @@ const goal = {
   driverVersion: z.string().optional(),
   /** Extension services, and the state that each must reach. */
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
-  /** Taints that its node should have. Default none. */
+  /** Taints that the machine's node should have. Default none. */
   taints: z.array(nodeTaint.strict()).optional(),
   pollSeconds,
 };
@@ -62,7 +66,7 @@ const goal = {
 export const upgradeTask = z.strictObject({
   ...goal,
   /**
-   * Whether this stack owns the machine's configuration or adopted it: an owned configuration sets the node's name.
+   * Whether this stack owns the machine's configuration or adopted it. An owned configuration sets the node's name.
    * Default adopted.
    */
   configuration: z.enum(["owned", "adopted"]).optional(),
@@ -70,11 +74,13 @@ export const upgradeTask = z.strictObject({
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
   installerImage: z.string().min(1),
   /**
-   * Whether the installer image is the user's own: no schematic then shows whether the machine runs it. Default false.
+   * Whether the installer image is the user's own. Then no schematic shows whether the machine runs the image. Default
+   * false.
    */
   ownImage: z.boolean().optional(),
   /**
-   * Content of the installer image: an adopted machine would lose all parts of its running image that are not in it.
+   * Content of the installer image. The machine would lose all parts of its running image that are not in the installer
+   * image.
    */
   image: z.strictObject({
     extensions: z.array(z.string()),
@@ -89,17 +95,20 @@ export const upgradeTask = z.strictObject({
   }),
   /** Parts of the machine's image that may be lost. Default: none. */
   drop: drop.optional(),
-  /** Fields of the driver that the stack does not set: an adopted machine keeps its own values. Default none. */
+  /**
+   * Fields of the driver that the stack does not set, so that an adopted machine keeps its own values. Default none.
+   */
   unnamedDriver: z.array(z.enum(["branch", "flavour"])).optional(),
   /** Whether to evict pods before the reboot. */
   drain: z.boolean(),
   /**
-   * Whether the machine started in maintenance mode: it may still be installing Talos, and has yet to join the cluster.
-   * Default false.
+   * Whether this stack installs Talos on the machine. The machine may then still be installing Talos, and has yet to
+   * join the cluster. Default false.
    */
   installs: z.boolean().optional(),
   /**
-   * Whether to reboot a machine that agrees with the stack; a machine that differs makes the task fail. Default false.
+   * Whether to reboot the machine if it agrees with the stack. If the machine differs from the stack, the task fails.
+   * Default false.
    */
   reboots: z.boolean().optional(),
   /** Talos API addresses of the cluster's other control planes. */
@@ -129,9 +138,9 @@ export const upgradeResult = z.object({
   schematicId: z.string(),
   driverVersion: z.string().nullable(),
   bootId: z.string(),
-  /** Whether this run rebooted it. */
+  /** Whether this run rebooted the machine. */
   rebooted: z.boolean(),
-  /** The stack's taints on its node, which `untaint` removes. */
+  /** The stack's taints on the machine's node, which `untaint` removes. */
   taints: z.array(nodeTaint).optional(),
   phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
 });
@@ -152,7 +161,7 @@ export type AdoptTask = z.infer<typeof adoptTask>;
 export const adoptResult = z.object({
   /** Hash of the machine's whole configuration after the merge. */
   hash: z.string(),
-  /** Additions of the merge, in the merge's form; `release` removes them. */
+  /** Record of what the merge added (`Added`); `release` removes these additions. */
   added: z.any(),
   changed: z.boolean(),
 });
@@ -178,11 +187,11 @@ export const omniTask = z.strictObject({
   machine: z.string().min(1),
   /** Its ID in Omni. */
   uuid: z.string().min(1),
-  /** Name of its cluster in Omni. */
+  /** Name of the machine's cluster in Omni. */
   cluster: z.string().min(1),
   /** All resources of this stack that Omni should have for this machine. */
   resources: z.array(omniResource),
-  /** Extensions of its image that may be lost. Default none. */
+  /** Extensions that the machine's image may lose. Default none. */
   drop: z.array(z.string()).optional(),
 });
 /** The task of `omni-apply` and `omni-release` as the program reads it. */
@@ -193,7 +202,10 @@ export const omniWaitTask = z.strictObject({
   ...goal,
   uuid: z.string().min(1),
   cluster: z.string().min(1),
-  /** Extensions that its image must have. Omni creates the schematic, so its ID is not known in advance. */
+  /**
+   * Extensions that the machine's image must have. Omni creates the schematic, so the schematic's ID is not known in
+   * advance.
+   */
   extensions: z.array(z.string()),
   /** Expected contents, by path, of files that show that the configuration is in effect. */
   files: z.record(z.string(), z.string()),
@@ -204,7 +216,7 @@ export const omniWaitTask = z.strictObject({
 /** The task of `omni-wait` as the program reads it. */
 export type OmniWaitTask = z.infer<typeof omniWaitTask>;
 
-/** Annotation of a smoke test that was given up, with the reason; `doctor` reads it. */
+/** Annotation of a smoke test's Job that the gate gave up. Its value is the reason, which `doctor` reads. */
 export const UNTESTED = "talos-gpu/untested";
 
 /** Task of `gate`. */
@@ -215,9 +227,11 @@ export const gateTask = z.strictObject({
     z.strictObject({
       machine: z.string().min(1),
       job: z.string().min(1),
-      /** UID of the Job. The program ignores it; Pulumi runs the program again if the Job is replaced. */
+      /**
+       * UID of the Job. The program ignores the UID; Pulumi runs the program again if a new Job has replaced this one.
+       */
       uid: z.string().optional(),
-      /** GPU resource; the Job requests one unit. */
+      /** Name of the GPU resource, e.g. `nvidia.com/gpu`; the Job requests one unit of it. */
       resource: z.string().min(1),
       /** Number of units that the node should offer. Default: any number. */
       units: z.number().int().positive().optional(),
@@ -226,13 +240,13 @@ export const gateTask = z.strictObject({
   /** How long the tests may take. */
   limit: duration,
   /**
-   * How long a test waits for a unit while other pods use all of them, and how long the gate waits for the planned
-   * units.
+   * How long a test waits for a unit of the GPU resource while other pods use all units, and how long the gate waits
+   * until the node offers the planned number of units.
    */
   patience: duration,
   /**
-   * Whether a test must pass, because further machines wait for its result. If so, it waits for a free unit until
-   * `limit` instead of `patience`, and fails if it gets none. Default false.
+   * Whether each test must pass. This is so if other machines are upgraded only after these tests. A test then waits
+   * for a free unit until `limit` instead of `patience`, and fails if it gets none. Default false.
    */
   mustPass: z.boolean().optional(),
   pollSeconds,
@@ -242,20 +256,23 @@ export type GateTask = z.infer<typeof gateTask>;
 
 /** Answer of `gate`. */
 export const gateResult = z.object({
-  /** Machines on whose cards a test has computed. */
+  /** Machines on which the test has run a CUDA program on a card. */
   passed: z.array(z.string()),
-  /** Why a machine could not be tested, by machine name: other pods, which the text names, use all its units. */
+  /**
+   * Why a machine could not be tested, by machine name: other pods use all units of the machine. The text names these
+   * pods.
+   */
   untested: z.record(z.string(), z.string()),
 });
 /** The answer as the program reads it back. */
 export type GateResult = z.infer<typeof gateResult>;
 
-/** A taint of a node, with all further fields that Kubernetes keeps (`timeAdded`). */
+/** A taint of a node, with all further fields that Kubernetes stores (`timeAdded`). */
 export const nodeTaintState = nodeTaint.loose();
 /** A taint of a node, with Kubernetes' further fields. */
 export type NodeTaintState = z.infer<typeof nodeTaintState>;
 
-/** Task of `untaint`: the part of the machine's `upgrade` task that it needs. */
+/** Task of `untaint`: the fields of the machine's `upgrade` task that `untaint` needs. */
 export const untaintTask = z.object({ machine: z.string().min(1) });
 
 /** Task of `await-free`. */
@@ -267,7 +284,7 @@ export const freeTask = z.strictObject({
   pollSeconds,
   /** Field of the stack that names the GPU provider. */
   field: z.string().min(1),
-  /** Whether the RuntimeClass is external. */
+  /** Whether another tool owns the RuntimeClass. */
   theirs: z.boolean().optional(),
 });
 /** The task of `await-free` as the program reads it. */
@@ -277,7 +294,7 @@ export type FreeTask = z.infer<typeof freeTask>;
 export const putBackTask = z.strictObject({
   /** Field manager with which the stack applies the objects. */
   manager: z.string().min(1),
-  /** Objects in their wanted state; an object comes after those that it needs. */
+  /** Objects in their wanted state. An object comes after the objects that it needs. */
   objects: z.array(
     z.looseObject({
       apiVersion: z.string().min(1),

@@ -34,18 +34,23 @@ type Credential = "talosconfig" | "kubeconfig";
 
 /** A verb of the program. */
 export interface Verb {
-  /** Whether it may end if Pulumi is gone, as long as it has changed nothing (`Clients.touches`). */
+  /**
+   * Whether the verb may end early if Pulumi has ended, as long as the verb has changed nothing (`Clients.touches`).
+   */
   mayEnd: boolean;
   /**
-   * @param input its task as JSON.
-   * @returns its answer.
+   * @param input the verb's task as JSON.
+   * @returns the verb's answer.
    */
   run: (input: string, clients: Clients) => Promise<unknown>;
 }
 
 type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
-/** @param neededCredentials credentials that must be usable before the verb begins. Mistakes in other credentials are ignored. */
+/**
+ * @param neededCredentials credentials that must be usable before the verb begins. The verb ignores mistakes in other
+ * credentials, except empty ones.
+ */
 function verb<Type extends z.ZodObject>(
   type: Type,
   neededCredentials: Credential[],
@@ -127,8 +132,8 @@ function expiredCredentials(
 }
 
 /**
- * Runs the preflight. It reports credentials that are not valid together with all other findings. Unusable credentials
- * end it at once, because nothing could be asked.
+ * Runs the preflight. The preflight reports credentials that have expired or are not valid yet together with all other
+ * findings. It ends at once if a credential is missing or unreadable, because no check could then run.
  */
 async function runPreflight(
   task: z.infer<typeof preflightTask>,
@@ -187,7 +192,10 @@ async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients)
   return { ...answer, ...(await taint()) };
 }
 
-/** The cluster of a machine that is upgraded; required if its node gets taints. */
+/**
+ * The Kubernetes client for an upgrade; undefined without a kubeconfig. Throws if the machine's node gets taints and
+ * there is no kubeconfig.
+ */
 const clusterOf = (task: TaintTask, clients: Clients): KubernetesCluster | undefined =>
   task.taints === undefined ? clients.cluster() : taintedCluster(task.machine, clients);
 
@@ -199,8 +207,8 @@ const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
   );
 
 /**
- * Gives a machine's node the stack's current taints, and records which taints are the stack's. It also removes the
- * stack's former taints, because the pods that start next, such as the smoke test, do not tolerate them.
+ * Gives a machine's node the stack's current taints, and records which taints are the stack's. Also removes the stack's
+ * former taints, because the pods that start next, such as the smoke test, do not tolerate them.
  */
 function tainting(
   task: TaintTask,

@@ -6,7 +6,7 @@ import type { Rule } from "../recipe/rules/finding";
 import type { Finding } from "../recipe/types";
 import { isMapping } from "../recipe/mapping";
 
-/** A rule for each input of a workload; it applies if the value is known. */
+/** A rule for each input of a workload. A rule applies only if the input's value is known. */
 export type InputRules = Record<string, Rule>;
 
 /**
@@ -44,7 +44,7 @@ export const noArguments: Finding = {
   remedy: "pass a mapping of arguments",
 };
 
-/** Throws all findings as one error; nothing without any. */
+/** Throws all findings as one error. Does nothing if there are no findings. */
 export function refuse(component: string, name: string, findings: Finding[]): void {
   if (findings.length === 0) return;
   const count = findings.length === 1 ? "a mistake" : `${findings.length} mistakes`;
@@ -54,9 +54,9 @@ export function refuse(component: string, name: string, findings: Finding[]): vo
 }
 
 /**
- * Error about a user's mistake: Pulumi prints only its message. It has no stack, because Pulumi's Node host renders an
- * error with a stack as a whole (sdk/nodejs/cmd/run/run.ts, uncaughtHandler; error.ts, defaultErrorMessage).
- * `util.inspect` then walks every promise on its way, which takes 4 to 18 s.
+ * Error about a user's mistake: Pulumi prints only its message. The error has no stack trace, because Pulumi's Node
+ * host would render an error with a stack trace in full (sdk/nodejs/cmd/run/run.ts, uncaughtHandler; error.ts,
+ * defaultErrorMessage). `util.inspect` would then visit every promise that the error refers to, which takes 4 to 18 s.
  */
 export function refusal(message: string): pulumi.RunError {
   const error = new pulumi.RunError(message);

@@ -1,7 +1,7 @@
 import * as http2 from "node:http2";
 import * as pulumi from "@pulumi/pulumi";
 
-/** Further sources for the address of a process' engine. */
+/** Other sources for the engine's address than the arguments of the process. */
 export interface Sources {
   /** The address from the SDK, because Pulumi's `cmd/run` removes the arguments. */
   ofProgram: () => string | undefined;
@@ -14,7 +14,7 @@ export interface Sources {
  * (`cmd/run`), whose engine the SDK knows; a plugin for programs in YAML, Python or Go (`cmd/run-plugin`); or a policy
  * pack (`cmd/run-policy-pack`), whose first argument is the address (pulumi/pulumi, sdk/nodejs/provider/internals.ts;
  * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined in any other process. The plugin, the policy pack and
- * the stacks' program import this file. The components do not, so it never ends a user's own program.
+ * the stacks' program import this file. The components do not import it, so it never ends a user's own program.
  */
 export function engineOf(
   argv: readonly string[],
@@ -35,8 +35,9 @@ export const engineGoneCode = 69;
 const reconnectDelay = 1000;
 
 /**
- * Calls `onGone` once the engine is gone, e.g. after a SIGKILL of Pulumi's command line: its connection ends, and a new
- * one is refused. A lost connection alone is no proof: the engine may still run, and its update must go on.
+ * Calls `onGone` once the engine has ended, e.g. after a SIGKILL of Pulumi's command line: the connection to the engine
+ * ends, and the computer refuses a new one. A lost connection alone does not prove the end: the engine may still run,
+ * and its update must go on.
  */
 function onEngineGone(engine: string, onGone: () => void): void {
   const session = http2.connect(`http://${engine}`);

@@ -3,8 +3,9 @@ import type * as pulumi from "@pulumi/pulumi";
 /**
  * Registers many resources without the stack traces that the SDK records for every promise (runtime/debuggable.ts). The
  * SDK uses them only for `PULUMI_DEBUG_PROMISE_LEAKS`, but Pulumi's command maps each frame to a line of TypeScript:
- * with 250 machines that took about half of the program's time. The source position of a resource is recorded
- * separately, and stays. Not for programs with a user's transformations, which would also run without stack traces.
+ * with 250 machines that took about half of the program's time. Pulumi still shows the source position of a resource,
+ * which the SDK records separately. Do not use this function if the user has set transformations: they would also run
+ * without stack traces.
  *
  * @returns what `register` returns. An error of `register` keeps its message, but has no frames.
  */
@@ -19,16 +20,20 @@ export function withoutStackTraces<T>(register: () => T): T {
   }
 }
 
-/** Registers without stack traces, unless the component has a user's transformations, which may need them. */
+/**
+ * Returns a function that registers without stack traces, or with them if the user has set transformations, which may
+ * need stack traces.
+ */
 export const withoutStackTracesUnless =
   (isTransformed: boolean) =>
   <T>(register: () => T): T =>
     isTransformed ? register() : withoutStackTraces(register);
 
 /**
- * Whether a resource has transformations other than those of its class: from its options, its parents or the stack.
+ * Whether a resource has transformations that its class does not set: from the user's options, from parents or from the
+ * stack.
  *
- * @param name options including those of the class.
+ * @param name options of the resource, with those that its class adds.
  * @param opts options that the user passed.
  */
 export function transformsMore(

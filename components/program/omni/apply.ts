@@ -9,11 +9,10 @@ import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 
 /**
- * Writes one machine's patches and extensions into Omni. Checks first (`checkForOmni`), and fails before it changes
- * anything. It writes only resources that differ, so a second run changes nothing; it never touches resources of other
- * owners.
+ * Writes one machine's patches and extensions into Omni. Checks first (`checkForOmni`), and changes nothing if a check
+ * fails. Writes only resources that differ, so a second run changes nothing. Never changes resources of other owners.
  *
- * @returns IDs of the resources that were written, and of this stack's resources that are no longer wanted.
+ * @returns IDs of the written resources, and of the removed resources, which the stack no longer wants.
  * @throws Failure with all findings of `checkForOmni`; Omni is then unchanged.
  */
 export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
@@ -56,8 +55,8 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
 }
 
 /**
- * Whether Omni's resource has all wanted values. Omni also prints fields of a spec that its author left out, such as
- * `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go).
+ * Whether Omni's resource has all wanted values. Omni also prints fields that the author of a resource left out, such
+ * as `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go).
  */
 function isEqual(
   { spec, labels }: OmniContent,
@@ -70,8 +69,8 @@ function isEqual(
 }
 
 /**
- * Removes this stack's resources from Omni, and nothing else. Omni then makes image and configuration without them, and
- * reboots the machine: destroying a stack with Omni machines removes their driver.
+ * Removes only this stack's resources from Omni. Omni then builds the machine's image and configuration without these
+ * resources, and reboots the machine. So the destroy of a stack removes the driver from its Omni machines.
  *
  * @throws Failure if Omni does not answer.
  */

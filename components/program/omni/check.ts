@@ -15,7 +15,7 @@ import type { FieldFinding } from "../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../clients/omni/server";
 
-/** Findings for which `applyToOmni` must not write a machine's resources into Omni. Changes nothing. */
+/** Reasons why `applyToOmni` must not write a machine's resources into Omni. Changes nothing. */
 export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const state = await omni.clusterMachine(task.uuid);
   const cluster = await omni.cluster(task.cluster);
@@ -32,8 +32,8 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFin
  * Refuses resources that would reach no machine. A machine that Omni knows may still be in no cluster: Omni accepts
  * patches and extensions for a machine before it joins (siderolabs/omni,
  * internal/backend/runtime/omni/validations/config_patch.go and extensions_configuration.go: only the cluster must
- * exist; ConfigPatchCleanupController removes no patch whose cluster exists). Omni then installs the machine with them
- * at once.
+ * exist; ConfigPatchCleanupController removes no patch whose cluster exists). When the machine joins the cluster, Omni
+ * installs it with these patches and extensions at once.
  */
 async function foreignClusterFindings(
   task: OmniTask,
@@ -76,9 +76,9 @@ async function foreignClusterFindings(
 }
 
 /**
- * Refuses a cluster that a template describes. A sync deletes each patch and extensions list with the cluster's label
- * that is not in the template (siderolabs/omni, client/pkg/template/template.go: actualResources,
- * getOperationForNoMoreExpectedResource). Omni refuses extensions without that label
+ * Refuses a cluster that a template describes. `omnictl cluster template sync` deletes every patch and extensions list
+ * that has the cluster's label and is not in the template (siderolabs/omni, client/pkg/template/template.go:
+ * actualResources, getOperationForNoMoreExpectedResource). Omni refuses an extensions list without that label
  * (internal/backend/runtime/omni/validations/extensions_configuration.go), so a sync would delete everything that this
  * package writes.
  */
@@ -98,11 +98,11 @@ function templated(
 }
 
 /**
- * Refuses other patches in Omni that reach this machine and write the file of the stack's containerd part, or override
- * a value of that part.
+ * Refuses other patches in Omni for this machine that write the file with the stack's options for containerd, or
+ * override one of these options.
  *
- * @param machineSet undefined while the machine is in no cluster: it may then join any set, so the patches of every set
- * count.
+ * @param machineSet machine set of the machine; undefined while the machine is in no cluster. The machine may then join
+ * any set, so the patches of every set count.
  */
 async function rivalPatchFindings(
   task: OmniTask,
@@ -137,11 +137,12 @@ async function rivalPatchFindings(
 }
 
 /**
- * Refuses any other list of extensions for this machine. Omni uses only the list with the highest ID:
- * `schematic-<uuid>`, which Omni's page creates, overrides this package's. The field `disabled` has no effect on a list
- * (siderolabs/omni, machine_extensions.go, determineExtensions;
- * frontend/src/views/Machines/components/UpdateExtensionsModal.vue). Lower IDs are refused as well: Omni may keep a
- * list that it computed earlier, in another order (shouldRecalculateExtensions in the same file).
+ * Refuses any other list of extensions for this machine. Omni uses only the list with the highest ID, and
+ * `schematic-<uuid>`, which Omni's page creates, has a higher ID than this package's list. The field `disabled` of a
+ * list has no effect (siderolabs/omni, machine_extensions.go, determineExtensions;
+ * frontend/src/views/Machines/components/UpdateExtensionsModal.vue). The check also refuses lists with lower IDs,
+ * because Omni may keep a result that it computed earlier in another order (shouldRecalculateExtensions in the same
+ * file).
  */
 async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   if (!task.resources.some(({ spec }) => "extensions" in spec)) return [];
@@ -160,9 +161,10 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
 }
 
 /**
- * Refuses to remove extensions. A list for one machine replaces the lists of its cluster, machine set and boot medium;
- * Omni keeps everything else in the image (siderolabs/omni, machine_extensions.go and schematic_configuration.go). If
- * Omni already has this package's list, extensions can be missing only because a user removed them from the stack.
+ * Refuses to remove extensions from the machine's image. A list for one machine replaces the lists of its cluster,
+ * machine set and boot medium. Omni keeps all other parts of the image (siderolabs/omni, machine_extensions.go and
+ * schematic_configuration.go). If Omni already has this package's list, extensions can be missing only because a user
+ * removed them from the stack.
  */
 async function lostExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const plannedExtensions = task.resources.flatMap(({ spec }) =>

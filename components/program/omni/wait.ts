@@ -15,14 +15,14 @@ import { criProblem } from "../seen/sandbox";
 
 /**
  * Waits until Omni has given the machine the wanted Talos version, extensions, driver and configuration. If the machine
- * is in no cluster yet, the program asks the cluster's manager to add it. Omni then installs image and configuration
- * with one reboot. Omni first upgrades a member of a cluster and then configures it. A changed file costs a second
- * reboot (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit allows
- * two. Changes nothing; may be repeated at any time.
+ * is in no cluster yet, a progress line asks the user to add it in Omni. Omni then installs image and configuration
+ * with one reboot. A machine in a cluster first gets the image and then the configuration. A changed file then costs a
+ * second reboot (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit
+ * allows two. Changes nothing; may be repeated at any time.
  *
  * @param bench.machine the machine, through Omni's proxy, which allows only reading.
- * @throws Failure at the limit, with everything that is still missing. Also if the boot pauses a second time, because
- *   the pauses would then repeat forever, or if a pause lasts longer than the limit allows.
+ * @throws Failure at the limit, with everything that is still missing. Also throws if Talos pauses the machine's boot a
+ * second time, because the pauses would then repeat forever, or if a pause lasts longer than the limit.
  */
 export async function waitForOmni(
   task: OmniWaitTask,
@@ -128,12 +128,15 @@ async function observe(
 }
 
 /**
- * Remedy for workload isolation that waits for the next boot. Talos accepts its document without a reboot, so Omni does
- * not reboot the machine.
+ * Remedy for workload isolation that waits for the next boot. Talos accepts the document SecurityProfileConfig without
+ * a reboot, so Omni does not reboot the machine.
  */
 const sandboxRemedy =
   ": workload isolation (SecurityProfileConfig) takes effect at the next boot, so reboot the machine";
 
-/** Request to the cluster's owner, who alone can add a machine; the lab plays the owner and reads this text. */
+/**
+ * Request to the user, because only a user can add a machine to a cluster in Omni. The tests in lab/ read this text and
+ * add the machine.
+ */
 const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>
   `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page), for which Omni already has the patches and extensions`;

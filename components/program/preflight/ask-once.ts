@@ -1,4 +1,4 @@
-/** Lets equal questions of a run share one answer. */
+/** Wraps a function so that it is called once for each argument; equal calls share one answer. */
 export function askOnce<T>(
   ask: (question: string) => Promise<T>,
 ): (question: string) => Promise<T> {

@@ -9,7 +9,10 @@ import { BUILT, manifestTypes, manifestUrl } from "./sources";
 import type { AskedMachine } from "./task";
 import type { Places, Web } from "./web";
 
-/** Gives a lower bound of the bytes that an installer image writes to the boot partition; undefined if unknown. */
+/**
+ * Returns a lower bound of the number of bytes that an installer image writes to the boot partition; undefined if it is
+ * unknown.
+ */
 export type SizeOfImage = (installer: string) => Promise<number | undefined>;
 
 /** The Factory's images are lists of images for amd64 and arm64 (image-factory v1.2.0, frontend/http/registry.go). */
@@ -17,7 +20,7 @@ const index = z.object({ manifests: z.array(z.object({ digest: z.string() })) })
 
 /**
  * An installer's second layer has the files of the boot loader, kernel and initramfs (talos v1.13.9, pkg/imager/out.go,
- * outInstaller). They are compressed already, so the layer is hardly smaller than they are.
+ * outInstaller). These files are compressed already, so the layer is hardly smaller than the files.
  */
 const manifest = z.object({ layers: z.array(z.object({ size: z.number() })).min(2) });
 
@@ -54,8 +57,8 @@ function parseJson(text: string): unknown {
 /**
  * Finding about a machine whose boot partition cannot hold the images of its upgrade.
  *
- * @param release Talos release that runs.
- * @param hops releases between that one and the wanted one.
+ * @param release Talos release that the machine runs.
+ * @param hops Talos releases that the upgrade installs in between, before the wanted one.
  */
 export async function askForRoom(
   { machine, installerImage: nextImage, talosVersion, ownImage = false }: AskedMachine,

@@ -13,8 +13,8 @@ import { answerOrReport } from "./or-report";
 import type { PreflightTask } from "./task";
 
 /**
- * Checks the step from the running Kubernetes release to the stack's: whether Kubernetes supports the step, and whether
- * the cluster uses APIs that the new release lacks.
+ * Checks the upgrade from the running Kubernetes release to the stack's: whether Kubernetes supports this upgrade, and
+ * whether the cluster uses APIs that the new release lacks.
  */
 export async function askForRelease(
   { version, ofControlPlanes }: NonNullable<PreflightTask["release"]>,

@@ -5,13 +5,16 @@ import { imageParts, namesSchematic } from "./image-parts";
 import { type Places, type Web, wordsOf } from "./web";
 import type { Releases } from "../seen/way";
 
-/** Milliseconds for the Factory to list its releases; without an answer the preflight uses this package's tables. */
+/**
+ * Milliseconds for the Factory to list its releases. If it does not answer in time, the preflight uses this package's
+ * tables.
+ */
 const LIMIT = 10_000;
 
 /**
  * Asks an Image Factory for its releases (`GET /versions`; siderolabs/image-factory, docs/api.md), at most once for
- * each Factory in a run. If it does not answer, the program reports that and uses the releases in this package's
- * tables.
+ * each Factory in a run. If a Factory does not answer, the program reports that, and uses the releases in this
+ * package's tables.
  */
 export function releasesOf(web: Web, places: Places, report: Report): Releases {
   const ask = askOnce((url) => askForReleases(url, web, report));

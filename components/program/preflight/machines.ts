@@ -18,16 +18,16 @@ import type { Places, Web } from "./web";
 import { anotherNode, oldName } from "../seen/same-cluster";
 
 /**
- * Milliseconds for a machine to answer. The preflight does not wait for a machine that is down; the machine's own
- * update does.
+ * Milliseconds for a machine to answer. The preflight waits no longer for a machine that is down, because the machine's
+ * own update waits for it.
  */
 const ANSWER = 15_000;
 
 /**
  * Checks what the machines would lose with their next image. Also checks whether each machine can read its next
- * configuration, and whether it is the node of its name. Machines that are unchanged in the stack, at the same address,
- * are not asked. A part that the stack itself added may be lost: the user has removed that part from the stack on
- * purpose.
+ * configuration, and whether it is the node of its name. A machine with unchanged fields and an unchanged address is
+ * not checked again. A machine may lose parts that the stack itself added, because the user has removed them from the
+ * stack on purpose.
  *
  * @param context.nodes nodes of the cluster; empty if they are unknown.
  */
@@ -44,7 +44,7 @@ export async function askMachines(
     nodes: Promise<readonly AskedNode[]>;
     /** Releases that the Image Factory lists. */
     releases: Releases;
-    /** Checks the installer images of the releases between a machine's current and its wanted one. */
+    /** Checks the installer images of the releases between a machine's current release and its wanted one. */
     installers: (images: string[]) => Promise<FieldFinding[]>;
     /** Sizes of installer images. */
     sizeOf: SizeOfImage;
@@ -148,7 +148,7 @@ function checkContract({ machine, contract }: AskedMachine, release: string): Fi
     : [{ field: `machines.${machine}.versionContract`, ...finding }];
 }
 
-/** Checks an adopted configuration for settings of NVIDIA's runtime, which the next image lacks. */
+/** Checks an adopted configuration for settings that need NVIDIA's runtime, if the next image lacks this runtime. */
 async function checkContainerd(
   { machine, configuration, handler }: AskedMachine,
   talos: Machine,
@@ -161,7 +161,10 @@ async function checkContainerd(
   }));
 }
 
-/** Checks an adopted configuration for settings of multipathd that make the next release's service wait forever. */
+/**
+ * Checks an adopted configuration for settings of multipathd with which the service of the next release would wait
+ * forever.
+ */
 async function checkMultipath(
   { machine, configuration, talosVersion, image }: AskedMachine,
   talos: Machine,
@@ -188,10 +191,11 @@ const changedMachines = (
   });
 
 /**
- * Warns of nodes that a failed update has left cordoned. Pulumi keeps the inputs of a program's last successful run
- * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error).
- * So if the user reverts the stack, Pulumi finds nothing to do for the machine, and does not run the upgrade program.
- * But the preflight of the failed update succeeded, so Pulumi runs the preflight again for the reverted stack.
+ * Warns of nodes that a failed update has left cordoned. Pulumi's state keeps the inputs of the upgrade program's last
+ * successful run (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a
+ * plain error). So if the user reverts the stack, Pulumi finds nothing to do for the machine, and does not run the
+ * upgrade program. But the preflight of the failed update succeeded, so Pulumi runs the preflight again for the
+ * reverted stack.
  */
 export async function warnOfCordons(
   machines: readonly AskedMachine[],

@@ -5,13 +5,13 @@ import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
 type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 
-/** Number of schematics that are remembered for a machine, in case several updates are undone. */
+/** Number of schematics that are remembered for a machine, in case a user reverts several updates. */
 const REMEMBERED = 10;
 
 /**
  * Facts about this update's machines that the next update needs. If the answer would be too long, this function
- * shortens the histories. If that is not enough, it leaves out all machines, and the next update asks every machine
- * again.
+ * shortens the histories of schematics. If that is not enough, it leaves out all machines, and the next update checks
+ * every machine again.
  */
 export function remembered(
   task: AllMachines,
@@ -25,8 +25,8 @@ export function remembered(
 }
 
 /**
- * Records the planned schematics next to the earlier ones: the preflight ends before machines change, and after a
- * failed update a machine may still run its earlier image. Machines of a pool share a history, so each history is
+ * Records the planned schematics in addition to the earlier ones. The preflight ends before machines change, so a
+ * machine may still run its earlier image after a failed update. Machines of a pool share a history, so each history is
  * written once.
  */
 function answerWith(
@@ -55,8 +55,9 @@ function answerWith(
 
 /**
  * Findings about machines whose new settings the same update would remove again. Pulumi deletes last (pulumi,
- * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps), so it removes the settings of a
- * leaving machine after a new machine with the same address has received its own.
+ * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps), If a machine leaves the stack
+ * and a new one has the same address, Pulumi first writes the new machine's settings, and then removes the settings of
+ * the leaving machine.
  *
  * @param previousMachines the last update's record of each machine, by node name.
  */

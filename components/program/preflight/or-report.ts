@@ -2,7 +2,7 @@ import { LimitReached } from "../../clients/clock";
 import { CallError, type FieldFinding, lastLine } from "../../clients/failure";
 import type { Report } from "../progress";
 
-/** Findings of a question; empty if the question failed, which is reported. */
+/** The findings of a check. If the check fails, the function reports that, and returns no finding. */
 export const findingsOrReport = (
   findings: Promise<FieldFinding[]>,
   report: Report,
@@ -10,8 +10,8 @@ export const findingsOrReport = (
 ): Promise<FieldFinding[]> => answerOrReport([], findings, report, textOfFailure);
 
 /**
- * An answer, or a default if the question failed. The failure is only reported: a failed call proves nothing about its
- * subject.
+ * The answer of a call, or `fallback` if the call fails. A failure is only reported, because a failed call proves
+ * nothing about its subject.
  */
 export const answerOrReport = <T>(
   fallback: T,

@@ -9,8 +9,8 @@ import type { PreflightTask } from "./task";
 /**
  * Findings about GPU providers in the cluster that do not belong to the stack: such a provider and the stack's release
  * would allocate the same cards. Name and namespace identify the stack's release, so a release that the stack takes
- * over counts as its own. A release in a namespace of the stack, or one that Pulumi installed, may come from this
- * stack's previous update, and this update replaces it.
+ * over counts as the stack's. A release that Pulumi installed, or that is in a namespace of the stack, is no finding:
+ * it may come from this stack's previous update, and this update replaces it.
  */
 export async function foreignOffers(
   { installs, mark }: PreflightTask,

@@ -22,7 +22,7 @@ import { defined } from "../../recipe/mapping";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, compareClusters } from "../seen/same-cluster";
 
-/** Number of machines that are asked which cluster they belong to; usually at least one of them answers. */
+/** Number of machines that the preflight asks to which cluster they belong. Usually at least one of them answers. */
 const WITNESSES = 3;
 
 /** The calls to the kubeconfig's cluster that the preflight needs. */
@@ -46,13 +46,14 @@ export type AskedCluster = Pick<
 export interface PreflightContext {
   web: Web;
   places: Places;
-  /** Undefined without a kubeconfig: the stack creates its cluster, or does not use Kubernetes. */
+  /** Undefined without a kubeconfig: this stack then creates its cluster, or does not use Kubernetes. */
   cluster: AskedCluster | undefined;
   machineAt: (address: string) => Machine;
   /** Content of the talosconfig, which contains the name of its context; undefined if it is unknown. */
   talosconfig: string | undefined;
   /**
-   * Findings about credentials that have expired or are not valid yet; the preflight skips questions that need them.
+   * Findings about credentials that have expired or are not valid yet. The preflight skips checks that need these
+   * credentials.
    */
   expired: FieldFinding[];
   omni: Omni;
@@ -62,10 +63,11 @@ export interface PreflightContext {
 
 /**
  * Checks, before the first reboot, everything that the update needs after it: chart and repository, installer images,
- * and the Kubernetes API. It also checks whether the credentials are for one cluster, and who owns the namespaces. It
- * checks whether each machine is the node of its name, and what it would lose. Changes nothing.
+ * and the Kubernetes API. It also checks whether the credentials are for one cluster, and who owns the namespaces. For
+ * each machine, it checks whether the machine is the node of its name, and what the machine would lose. Changes
+ * nothing.
  *
- * @param previous answer of the last run; the preflight skips questions about unchanged parts.
+ * @param previous answer of the last run; the preflight skips checks of unchanged parts.
  * @throws Failure with everything that is known to be missing; a check that is impossible is reported and skipped.
  */
 export async function preflight(
@@ -119,7 +121,7 @@ export async function preflight(
   return { ...remembered(task, previousMachines), ...defined({ together, release }) };
 }
 
-/** Result of the questions to Kubernetes. */
+/** Result of the checks that use Kubernetes. */
 interface KubernetesAnswer {
   findings: FieldFinding[];
   /** Hash of talosconfig and kubeconfig; the field `together` of `preflightResult`. */
@@ -237,8 +239,8 @@ function unreachable(
 }
 
 /**
- * Warns of other users' pods with a RuntimeClass for which no machine will have a handler: they run only until their
- * machine reboots.
+ * Warns of other users' pods with a RuntimeClass for which no machine will have a handler. Such pods run only until
+ * their machine reboots.
  */
 async function warnOfClass(
   { classGone }: PreflightTask,
@@ -283,8 +285,9 @@ async function warnOfOperatorsClass(
 }
 
 /**
- * Findings about namespaces with the mark of another stack. A namespace without a mark may come from an earlier version
- * of this stack; the preview recognizes it by Pulumi's state.
+ * Findings about namespaces whose owner annotation names another stack. A namespace without the annotation is no
+ * finding here, because an older version of this package may have created it. The preview recognizes such a namespace
+ * by Pulumi's state.
  */
 async function foreignNamespaces(
   task: PreflightTask,

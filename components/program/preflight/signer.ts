@@ -9,7 +9,9 @@ import { answerOrReport } from "./or-report";
 import type { AskedMachine } from "./task";
 import { type Places, type Web, wordsOf } from "./web";
 
-/** The firmware's variable with the keys whose images it starts (UEFI 2.10, 32.6.1). */
+/**
+ * The firmware's variable `db`: it has the keys of the signers whose images the firmware starts (UEFI 2.10, 32.6.1).
+ */
 const db = "/sys/firmware/efi/efivars/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f";
 
 /** Milliseconds for the Factory's certificate. */
@@ -17,7 +19,7 @@ const LIMIT = 10_000;
 
 /**
  * Refuses an image that an Image Factory signed with a key that the machine's firmware does not have. A machine without
- * Secure Boot starts any image. What the program cannot know, it reports.
+ * Secure Boot starts any image. If the program cannot read the certificate or the keys, it reports that.
  */
 export async function askForSigner(
   { machine: name, installerImage, ownImage = false }: AskedMachine,
@@ -66,8 +68,8 @@ function certificateIn(text: string): Buffer | undefined {
 
 /**
  * Whether the variable contains the certificate. The variable is binary, but the client has decoded it as UTF-8. So the
- * certificate is decoded in the same way and searched in that text, without its ends: the characters there depend on
- * the bytes around the certificate.
+ * certificate is decoded in the same way and searched in the variable's text. Its first and last characters are left
+ * out, because they depend on the bytes around the certificate.
  */
 export function hasCertificate(variable: string, certificate: Buffer): boolean {
   const edge = 4; // bytes of the longest character

@@ -88,9 +88,9 @@ function chartReleases(index: string, chart: string): Release[] | undefined {
 }
 
 /**
- * The part of an index that has one chart: an index with thousands of charts is larger than the reader's limit.
- * Undefined if the text lacks the chart, or is not in Helm's layout, where lists begin below their key with the same
- * indentation.
+ * The part of an index about one chart, because an index with thousands of charts exceeds the limit of the YAML reader.
+ * Undefined if the text lacks the chart, or does not have Helm's layout, in which the items of a list are indented like
+ * the list's key.
  */
 function entryIn(index: string, chart: string): string | undefined {
   const lines = index.split("\n");
@@ -110,8 +110,8 @@ const isSame = (a: string, b: string): boolean =>
   a === b || (semver.valid(a) !== null && semver.valid(b) !== null && semver.eq(a, b));
 
 /**
- * Milliseconds for a Factory to build an image: the first request for it waits until it is built (image-factory,
- * internal/frontend/http/registry.go).
+ * Milliseconds for a Factory to build an image: the first request for an image waits until the Factory has built it
+ * (image-factory, internal/frontend/http/registry.go).
  */
 export const BUILT = 120_000;
 
@@ -128,8 +128,8 @@ export const manifestUrl = ({ host, name, tag }: ImageParts, places: Places): st
   `${places.registry(host)}/v2/${name}/manifests/${tag}`;
 
 /**
- * Whether a refusal comes from a Factory: its image names contain a schematic's ID, and its message names what is
- * missing. Another server answers with the status only, e.g. `404 page not found` (Go, net/http, NotFound).
+ * Whether a refusal comes from an Image Factory: the image's name contains a schematic's ID, and the message says what
+ * is missing. Any other server answers with the status only, e.g. `404 page not found` (Go, net/http, NotFound).
  */
 const isWordOfFactory = (name: string, body: string): boolean =>
   namesSchematic(name) &&
@@ -137,9 +137,10 @@ const isWordOfFactory = (name: string, body: string): boolean =>
   !/^(\d{3} )?(page )?(not found|bad request)\.?\s*$/i.test(body);
 
 /**
- * Findings about installer images that the Image Factory cannot build: only this request shows that an extension does
- * not exist for a release. Only the Factory's own refusal is a finding; any other failure is reported. Machines may
- * pull through a mirror that this computer cannot reach, and each machine pulls its image before its drain.
+ * Findings about installer images that the Image Factory cannot build. Only a request for the image shows whether all
+ * extensions exist for a release. Only a refusal by the Factory is a finding. Any other failure is reported, because
+ * machines may pull through a mirror that this computer cannot reach. Each machine pulls its image before its drain in
+ * any case.
  */
 export async function askForInstallers(
   images: readonly string[],

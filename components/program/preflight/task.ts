@@ -20,15 +20,21 @@ const askedMachine = upgradeTask
     unnamedDriver: true,
   })
   .extend({
-    /** Whether this stack owns its configuration or adopted it. */
+    /** Whether this stack owns the machine's configuration or adopted it. */
     configuration: z.enum(["owned", "adopted"]),
-    /** Release whose features its generated configuration uses; absent if the stack does not generate it. */
+    /**
+     * Talos release whose features the generated configuration uses; absent if the stack does not generate the
+     * machine's configuration.
+     */
     contract: z.string().optional(),
     /** Whether the stack chooses the machine's NVIDIA extensions. */
     gpu: z.boolean(),
-    /** False if its next image lacks NVIDIA's runtime for containerd. */
+    /** False if the machine's next image lacks NVIDIA's runtime for containerd. */
     handler: z.literal(false).optional(),
-    /** Hash of all settings whose change may reboot it. If the hash changes, the preflight checks the machine again. */
+    /**
+     * Hash of all settings whose change may reboot the machine. If the hash changes, the preflight checks the machine
+     * again.
+     */
     wanted: z.string(),
   });
 /** A machine that the preflight asks about, as the program reads it. */
@@ -52,43 +58,43 @@ export const preflightTask = z.strictObject({
   installs: z
     .strictObject({
       field: z.enum(["gpuOperator", "devicePlugin", "dra"]),
-      /** Namespace and name of its Helm release. */
+      /** Name of the provider's Helm release; `namespace` is the release's namespace. */
       release: z.string(),
       namespace: z.string(),
     })
     .optional(),
   /** Whether a cluster exists; false while the stack creates it. */
   kubernetes: z.boolean(),
-  /** Kubernetes release of the owned machines. Absent if the stack owns none, or bootstraps its cluster. */
+  /** Kubernetes release of the owned machines. Absent if the stack owns no machine, or bootstraps its cluster. */
   release: z
     .strictObject({
       version: z.string(),
       /** Whether the owned machines include control planes. */
       ofControlPlanes: z.boolean(),
       /**
-       * Hash of the settings that change a machine's Kubernetes release. If it changes, the preflight checks the
+       * Hash of the settings that change a machine's Kubernetes release. If the hash changes, the preflight checks the
        * cluster again.
        */
       wanted: z.string(),
     })
     .optional(),
   namespaces: z.array(z.string()),
-  /** Volumes of the stack's workloads, which no update may replace. */
+  /** Volumes of the stack's workloads. No update may replace such a volume. */
   volumes: z.array(
     z.strictObject({
       field: z.string(),
-      /** Pulumi resource that creates the volume's claim, as in the owner annotation. */
+      /** Pulumi resource that creates the volume's claim, as the claim's owner annotation names it. */
       owner: z.string(),
       name: z.string(),
       namespace: z.string(),
-      /** StorageClass of the claim; absent if the stack leaves it to the cluster. */
+      /** StorageClass of the claim; absent if the cluster chooses the class. */
       storageClass: z.string().optional(),
     }),
   ),
   mark: ownersMark,
   /**
-   * A RuntimeClass for which no machine will have a handler. `but` is the stack's namespace, whose pods this update
-   * changes. Absent if machines have the handler.
+   * A RuntimeClass for which no machine will have a handler. The preflight ignores pods in the namespace `but`, which
+   * is the stack's, because this update changes them. `classGone` is absent if machines have the handler.
    */
   classGone: z.strictObject({ name: z.string(), but: z.string() }).optional(),
   /** Whether the update drains machines, which needs the Kubernetes API. */
@@ -102,13 +108,13 @@ export type PreflightTask = z.infer<typeof preflightTask>;
 
 /** A machine in the answer. */
 const keptMachine = z.object({
-  /** Its `wanted` hash at its last check; absent for an Omni machine. */
+  /** The machine's `wanted` hash at its last check; absent for an Omni machine. */
   wanted: z.string().optional(),
-  /** Index of its history in `histories`; absent for an Omni machine. */
+  /** Index of the machine's schematics in `histories`; absent for an Omni machine. */
   brought: z.number().optional(),
   /**
-   * Exactly one of `owned`, `adopted` and `omni` is set: the owner of the configuration. Its value is the machine's
-   * address, or for `omni` its UUID.
+   * Exactly one of `owned`, `adopted` and `omni` is set, and says who owns the configuration. The value of `owned` and
+   * `adopted` is the machine's address, the value of `omni` the machine's UUID.
    */
   owned: z.string().optional(),
   adopted: z.string().optional(),
@@ -121,11 +127,14 @@ export const preflightResult = z
     /** Machines of the stack, by name. */
     machines: z.record(z.string(), keptMachine),
     /**
-     * Histories of the schematics that the stack has installed on machines, the newest first; equal histories are
-     * written once.
+     * Lists of the schematics that the stack has installed on a machine, the newest first. Machines with the same list
+     * share one entry.
      */
     histories: z.array(z.array(z.string())).default([]),
-    /** Hash of a talosconfig and a kubeconfig that are known to belong to one cluster. Absent if that is unknown. */
+    /**
+     * Hash of a talosconfig and a kubeconfig that are known to belong to one cluster. Absent if it is unknown whether
+     * they do.
+     */
     together: z.string().optional(),
     /** `wanted` hash of the last check of the Kubernetes release; absent without a check. */
     release: z.string().optional(),
@@ -152,10 +161,13 @@ export type PreflightResult = z.infer<typeof preflightResult>;
 
 /** Facts about a machine that the last update recorded. */
 export interface Remembered {
-  /** Its `wanted` hash at its last check; undefined for an Omni machine. */
+  /** The machine's `wanted` hash at its last check; undefined for an Omni machine. */
   wanted: string | undefined;
-  /** Schematics that the stack has installed on it, the newest first. */
+  /** Schematics that the stack has installed on the machine, the newest first. */
   brought: string[];
-  /** Owner of its configuration, with its address or Omni's UUID; undefined if the answer lacks them. */
+  /**
+   * Who owns the machine's configuration, with the machine's address or its UUID in Omni; undefined if the recorded
+   * answer lacks both.
+   */
   place: { owner: "owned" | "adopted" | "omni"; addressOrUuid: string } | undefined;
 }

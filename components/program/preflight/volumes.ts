@@ -5,9 +5,9 @@ import { ifDataMayGo, type PreflightTask } from "./task";
 type Volume = PreflightTask["volumes"][number];
 
 /**
- * Findings about volumes whose data the update would delete. Kubernetes changes neither the class of a claim
- * (kubernetes, pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate) nor its namespace, so Pulumi deletes the
- * claim and creates a new one. The preview shows this as well, but a user may update without a preview.
+ * Findings about volumes whose data the update would delete. Kubernetes cannot change the class or the namespace of a
+ * claim (kubernetes, pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate). So Pulumi would delete the claim
+ * and create a new one. The preview shows this as well, but a user may update without a preview.
  */
 export async function lostVolumes(
   { volumes, mark }: Pick<PreflightTask, "volumes" | "mark">,

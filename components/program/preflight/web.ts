@@ -4,9 +4,9 @@ import { defined } from "../../recipe/mapping";
 
 /** Result of a request to a server. */
 export type Answer =
-  /** The server answered. `retryAfter` is the milliseconds until it accepts the next request. */
+  /** The server answered. `retryAfter` is the number of milliseconds until the server accepts the next request. */
   | { status: number; body: string; retryAfter?: number }
-  /** The server does not answer, and would not answer Helm either, which runs on the same computer. */
+  /** The server does not answer. It would not answer Helm either, because Helm runs on the same computer. */
   | { silent: string }
   /**
    * This request cannot show whether the server answers other programs, e.g. because they use a proxy or trust more
@@ -21,8 +21,8 @@ export function wordsOf(answer: Answer): string {
 }
 
 /**
- * Why a server gives no usable answer; undefined if it gives one, or if that is unknown. 404 and 410 count as no
- * answer, because a repository that has moved gives them.
+ * Why a server gives no usable answer; undefined if the answer is usable, or if this is unknown. 404 and 410 are not
+ * usable, because a repository that has moved gives these answers.
  */
 export function silence(answer: Answer): string | undefined {
   if ("silent" in answer) return answer.silent;
@@ -48,10 +48,13 @@ export interface Asking {
 /** Milliseconds before each retry, for a server that is busy or does not answer. */
 const pauses = [1_000, 3_000, 10_000];
 
-/** Retries for a host name that DNS does not know: one of several DNS servers may not know it yet. */
+/**
+ * Number of retries for a host name that DNS does not know, because one of several DNS servers may not know the name
+ * yet.
+ */
 const UNKNOWN_NAME = 1;
 
-/** Limit in bytes for reading an answer: an index of a chart repository may have megabytes. */
+/** Largest number of bytes that are read of an answer; the index of a chart repository may have megabytes. */
 const longestBody = 32 * 2 ** 20;
 
 /** Milliseconds for one answer. */
@@ -60,7 +63,7 @@ const LIMIT = 20_000;
 /** Client for servers on the web. */
 export interface Web {
   /**
-   * Requests a URL; repeats that if the server is busy or does not answer.
+   * Requests a URL; repeats the request if the server is busy or does not answer.
    *
    * @returns the answer's status and body, or why there is no answer. Never rejects.
    */
@@ -132,7 +135,7 @@ async function bodyOf({ body }: Response): Promise<string | undefined> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Whether Go programs such as Helm would use a proxy for this URL; `fetch` uses none. */
+/** Whether Go programs such as Helm would use a proxy for this URL. `fetch` uses no proxy. */
 export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): boolean {
   const { protocol, hostname } = new URL(url);
   const variable = (name: string): string | undefined =>
@@ -148,16 +151,16 @@ export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): b
   );
 }
 
-/** Addresses of servers, which the environment may change. */
+/** Addresses of servers. Environment variables may change them. */
 export interface Places {
-  /** URL of a chart repository or its mirror; undefined if it must not be asked. */
+  /** URL of a chart repository or its mirror; undefined if the user has turned the check of charts off. */
   charts(repository: string): string | undefined;
-  /** URL of the server for an installer image's host. */
+  /** URL of the server to ask about an installer image with this host. */
   registry(host: string): string;
 }
 
 /**
- * Addresses of servers with the changes of the environment: TALOS_GPU_CHARTS (a mirror with a folder for each
+ * Addresses of servers, which two environment variables may change: TALOS_GPU_CHARTS (a mirror with a folder for each
  * repository's address, or `none`) and TALOS_GPU_FACTORY.
  */
 export function placesOf(environment: NodeJS.ProcessEnv): Places {

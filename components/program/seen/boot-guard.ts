@@ -4,7 +4,7 @@ import { Failure } from "../../clients/failure";
 import { kubeletFails } from "../../clients/talos/console";
 import type { Machine } from "../../clients/talos/talos-machine";
 
-/** Inputs of a guard of a machine's boots. */
+/** Inputs of a `BootGuard`. */
 export interface BootGuardOptions {
   /** Name of the machine in the stack. */
   name: string;
@@ -13,8 +13,8 @@ export interface BootGuardOptions {
   /** Prints the line about the first paused boot. */
   report: (line: string) => void;
   /**
-   * Whether the configuration may get kernel modules while the machine boots: Omni applies the image first and the
-   * configuration later. Default false.
+   * Whether the configuration may get kernel modules while the machine boots. This is so in Omni, which applies the
+   * image first and the configuration later. Default false.
    */
   modulesMayCome?: boolean;
 }
@@ -23,8 +23,8 @@ export interface BootGuardOptions {
  * Ends the wait for a machine that boots again and again: if Talos cannot apply the machine's configuration, Talos
  * pauses the boot and later reboots (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
  * pauseOnFailure). The guard reports the first pause and lets the wait go on, because the machine boots if a user
- * corrects the configuration during the pause. It fails at a second pause, and at a pause that lasts longer than the
- * wait. It fails at once if a boot waits for a driver whose kernel module the configuration does not list.
+ * corrects the configuration during the pause. The guard throws at a second pause, and at a pause that lasts longer
+ * than the wait. It throws at once if a boot waits for a driver whose kernel module the configuration does not list.
  */
 export class BootGuard {
   /** Boot ID of the first paused boot. */
@@ -37,7 +37,7 @@ export class BootGuard {
     private readonly options: BootGuardOptions,
   ) {}
 
-  /** Why the current boot does not end; undefined if it goes on, or if no boot is in progress. */
+  /** Why the current boot does not end; undefined if the boot goes on, or if no boot is in progress. */
   async pauseReason(): Promise<string | undefined> {
     if (!(await this.isBooting())) return undefined;
     return (await this.bootErrorText()) ?? (await this.missingModulesText());
@@ -55,7 +55,7 @@ export class BootGuard {
 
   /**
    * Message about an image whose NVIDIA services wait for a driver that no kernel module in the configuration loads:
-   * Talos waits 70 minutes for them, and then reboots (talos#14373).
+   * Talos waits 70 minutes for these services, and then reboots (talos#14373).
    */
   private async missingModulesText(): Promise<string | undefined> {
     if (this.options.modulesMayCome) return undefined;
@@ -73,7 +73,7 @@ export class BootGuard {
    * Checks, during a wait, whether the boot goes on.
    *
    * @param remainingTime Milliseconds until the wait ends; default: no limit.
-   * @returns why the boot does not go on; undefined if it does.
+   * @returns why the boot does not go on; undefined if it goes on.
    * @throws Failure if waiting longer cannot help.
    */
   async look(remainingTime = Infinity): Promise<string | undefined> {
@@ -94,7 +94,7 @@ export class BootGuard {
     return problem;
   }
 
-  /** The failure for a boot that does not go on, and that waiting cannot change. */
+  /** The failure for a boot that does not go on, however long the program waits. */
   async failure(problem: string): Promise<Failure> {
     const why =
       "Talos aborts such a boot after 5 to 70 minutes and reboots, again and again, until the configuration changes";
@@ -107,8 +107,8 @@ export class BootGuard {
   }
 
   /**
-   * Remedy with its consequence for an upgrade. A reboot that ends a pause rolls back an unconfirmed upgrade; a reboot
-   * that ends Talos' wait for services does not (seen on Talos v1.13.0).
+   * The remedy, and what its reboot does to an unconfirmed upgrade. A reboot that ends a pause rolls the upgrade back.
+   * A reboot that ends Talos' wait for services does not (seen on Talos v1.13.0).
    */
   private async remedy(problem: string): Promise<string> {
     const revertsOnReboot =
@@ -120,7 +120,7 @@ export class BootGuard {
   }
 }
 
-/** Milliseconds that Talos pauses or waits for the kubelet; 0 if neither is known. */
+/** Milliseconds for which Talos pauses, or waits for the kubelet; 0 if the message contains no time. */
 function pauseOf(problem: string): number {
   const minutes = /(?:rebooting in|Talos waits) (\d+) minutes/.exec(problem)?.[1];
   return Number(minutes ?? 0) * 60_000;

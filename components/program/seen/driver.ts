@@ -2,7 +2,7 @@ import { loadedDriver, parseModules } from "../../clients/talos/driver";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
-/** Problems of the driver, in words; empty if modules, driver and extension services agree with the stack. */
+/** Problems of the driver, one text each; empty if modules, driver and extension services agree with the stack. */
 export async function driverProblems(
   machine: Machine,
   task: Pick<UpgradeTask, "modules" | "driverVersion" | "extensionServices">,

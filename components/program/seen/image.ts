@@ -10,13 +10,13 @@ import type { Report } from "../progress";
 import type { UpgradeTask } from "../task";
 
 /**
- * Findings about the machine's next image. The machine could not start it, would lose parts with it, or would ignore
- * its kernel arguments. Losses are checked only while the machine runs an image that this stack did not install:
- * otherwise the user has removed the missing parts from the stack on purpose. The content of a user's own image is
- * unknown.
+ * Findings about the machine's next image: the machine could not start the image, would lose parts, or would ignore the
+ * image's kernel arguments. Losses are checked only while the machine runs an image that this stack did not install. If
+ * the stack installed the running image, the user has removed the missing parts from the stack on purpose. The content
+ * of a user's own image is unknown, so it is not compared.
  *
  * @param image the running image.
- * @param running its schematic; undefined if no Image Factory made it.
+ * @param running the running image's schematic; undefined if no Image Factory made the image.
  * @param ownSchematic the running schematic, if an update of this stack installed it; else undefined.
  * @param report receives what cannot be known about the image's signature. Default: nothing.
  */

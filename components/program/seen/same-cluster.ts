@@ -16,8 +16,8 @@ export interface MachineSide {
 /**
  * Whether talosconfig and kubeconfig belong to one cluster. Each of these facts proves it: a node has a machine's boot
  * ID; kubeconfig and machine configuration have the same certificate authority; a node has a machine's name and
- * address. The answer is no only if both authorities are known and differ, and none of these facts holds: a kubeconfig
- * may use a proxy with its own certificate, and a machine may be about to join.
+ * address. The answer is no only if both authorities are known and differ, and no node matches a machine. Different
+ * authorities alone prove nothing, because a kubeconfig may use a proxy with its own certificate.
  *
  * @param kubernetes nodes and certificate authority of the kubeconfig's cluster.
  */
@@ -48,9 +48,9 @@ type NamedMachine = Pick<UpgradeTask, "machine" | "address" | "configuration">;
 
 /**
  * Refuses a machine whose address belongs to a node of another name: the update would drain one node and reboot the
- * other with its pods. The boot ID shows which node the machine is. If no node has that boot ID, this proves nothing:
- * the machine may be about to join, or its kubelet may not have reported the boot yet. A node that the update renames
- * is accepted.
+ * other with its pods. The boot ID shows which node the machine is. If no node has that boot ID, there is no finding:
+ * the machine may be about to join, or its kubelet may not have reported the boot yet. There is no finding either for a
+ * node that the update renames.
  */
 export function anotherNode(
   namedMachine: NamedMachine,
@@ -71,9 +71,9 @@ export function anotherNode(
 }
 
 /**
- * Current name of the machine's node, if the update renames it; else undefined. An owned configuration sets the
- * hostname (`hostnamePatch`). If a node already has the wanted name, it belongs to another machine, and the address is
- * wrong.
+ * Current name of the machine's node, if the update renames the node; else undefined. An owned configuration sets the
+ * hostname (`hostnamePatch`). If a node already has the wanted name, this node belongs to another machine, and the
+ * machine's address in the stack is wrong.
  */
 export function oldName(
   { machine, configuration }: NamedMachine,
@@ -85,8 +85,8 @@ export function oldName(
 }
 
 /**
- * Name of the machine's node, if it differs from the machine's name; undefined if it is the same, or if no node has the
- * boot ID.
+ * Name of the machine's node, if this name differs from the machine's name; undefined if both are the same, or if no
+ * node has the boot ID.
  */
 function otherName(
   machine: string,
@@ -103,8 +103,8 @@ function otherName(
 }
 
 /**
- * Certificate authorities of a machine's cluster: the one that signs, and the others that it accepts (talos, v1alpha1
- * ClusterConfig).
+ * Certificate authorities of a machine's cluster: the one that signs certificates, and the others that the cluster
+ * accepts (talos, v1alpha1 ClusterConfig).
  */
 function authoritiesOf(configuration = ""): string[] {
   const clusters = valuesOf(configuration).map((document) => valueAt(document, "cluster"));

@@ -2,8 +2,8 @@ import { isolatesWorkload } from "../../clients/talos/configuration-text";
 import type { Machine } from "../../clients/talos/talos-machine";
 
 /**
- * Why the containerd that serves pods is not up; undefined if it is. Even then, Talos reports the machine as running
- * and ready (seen on Talos v1.14.1).
+ * Why the containerd that runs pods is not up; undefined if it is up. Talos reports the machine as running and ready
+ * even without this containerd (seen on Talos v1.14.1).
  */
 export async function criProblem(machine: Machine): Promise<string | undefined> {
   const cri = await machine.service("cri");

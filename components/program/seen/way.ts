@@ -8,19 +8,19 @@ import type { UpgradeTask } from "../task";
 /** Lists the releases that the Image Factory of an installer image has; undefined if the Factory does not answer. */
 export type Releases = (installerImage: string) => Promise<string[] | undefined>;
 
-/** The way of a machine from its current Talos release to the wanted one, and an obstacle on it. */
+/** The upgrade path of a machine from its current Talos release to the wanted one. */
 export interface MachineWay {
-  /** Releases that it runs in between. */
+  /** Releases that the machine runs in between. */
   hops: string[];
   findings: FieldFinding[];
 }
 
-/** Inputs for the check of a machine's way. */
+/** Fields of a task that decide the upgrade path. */
 type Goal = Pick<UpgradeTask, "machine" | "talosVersion" | "installerImage" | "ownImage" | "image">;
 
 /**
- * Finds the way of a machine. Only for a way over several minors does it ask the machine, and the Image Factory for its
- * releases.
+ * Finds the upgrade path of a machine. Only a path over several minor releases needs facts from the machine, and the
+ * Image Factory's list of releases.
  */
 export async function wayOf(
   { machine: name, talosVersion, installerImage, ownImage, image }: Goal,
@@ -44,14 +44,17 @@ export async function wayOf(
   return { hops, findings: wayFindings({ machine: name }, finding) };
 }
 
-/** The obstacle on the way, as a finding about the machine's release. */
+/** The reason why the upgrade path is not possible, as a finding about the machine's release. */
 export const wayFindings = (
   { machine }: Pick<UpgradeTask, "machine">,
   finding: FindingText | undefined,
 ): FieldFinding[] =>
   finding === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...finding }];
 
-/** Facts from the machine itself. The configuration that waits for the next boot applies to all hops. */
+/**
+ * Facts from the machine itself. The configuration for the next boot is the one with which the machine runs all
+ * releases on the path.
+ */
 async function hopFactsOf(machine: Machine) {
   const { active = "", persistent = active } = await machine.configurations();
   const { etcd } = await machine.services();

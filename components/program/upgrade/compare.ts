@@ -13,8 +13,8 @@ import { patiently, type Run } from "./run";
 /** Release, image and configuration of a running machine. */
 export interface Observed {
   /**
-   * ID of the boot. It is read before the other fields: if the machine reboots meanwhile, they are from the boot after
-   * it.
+   * ID of the boot. The program reads it before the other fields. If the machine reboots in between, the other fields
+   * are from the next boot.
    */
   bootId: string;
   talosVersion: string;
@@ -28,9 +28,9 @@ export interface Observed {
 }
 
 /**
- * Asks a machine for its release, image and configuration. A user's own image has no schematic: the machine counts as
- * running it if its active configuration names the image. That configuration becomes active at the reboot of the
- * upgrade; `lacksOwnImage` records an exception. Later phases check modules, driver and services.
+ * Asks a machine for its release, image and configuration. A user's own image has no schematic. The machine counts as
+ * running this image if its active configuration names it, because that configuration becomes active at the reboot of
+ * the upgrade. `lacksOwnImage` records an exception. Later phases check modules, driver and services.
  */
 export function observe(run: Run): Promise<Observed> {
   const { machine, task } = run;
@@ -63,10 +63,10 @@ export function runsImage({ talosVersion, schematicId }: Observed, task: Upgrade
 }
 
 /**
- * Image that is installed and boots next, if Talos reports one. No further installation may follow: it would keep this
- * image and overwrite the running one (seen on Talos v1.13.0 with systemd-boot; talos v1.13.0,
- * bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If then neither of the two images on
- * the disk boots, there is no way back.
+ * Image that is installed and boots next, if Talos reports one. No further installation may follow, because it would
+ * keep this image and overwrite the running one (seen on Talos v1.13.0 with systemd-boot; talos v1.13.0,
+ * bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). The disk would then have no image
+ * that is known to boot.
  */
 export const waitingImage = async (
   machine: Machine,
@@ -89,9 +89,9 @@ export function isSameImage(a: string | undefined, b: string): boolean {
 export interface Compared {
   before: Observed;
   effect: UpdateEffect;
-  /** Whether its image or its configuration differs. */
+  /** Whether the machine's image or configuration differs from the stack. */
   differs: boolean;
-  /** Whether its boot is paused. */
+  /** Whether Talos has paused the machine's boot. */
   paused: boolean;
   waiting: string | undefined;
 }
@@ -100,7 +100,7 @@ export interface Compared {
  * Compares the machine with the stack: its running image, the image and configuration of its next boot, the kind of
  * update that it needs, and whether its boot is still paused.
  *
- * @param paused why its boot is paused, if it is.
+ * @param paused why Talos has paused the machine's boot; undefined if the boot is not paused.
  */
 export async function compare(run: Run, paused: string | undefined): Promise<Compared> {
   const { task, machine, guard, report } = run;
@@ -143,9 +143,9 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
 }
 
 /**
- * Whether the machine must reboot before its configuration changes: workload isolation waits for the next boot, and a
- * restarted containerd does not come up before that boot. If the update changes nothing and containerd is up, this is
- * only reported.
+ * Whether the machine must reboot before its configuration changes. This is so if workload isolation takes effect only
+ * at the next boot, because a restarted containerd does not come up before that boot. If the update changes nothing and
+ * containerd is up, the function only reports this.
  */
 async function waitsForSandbox(
   run: Run,

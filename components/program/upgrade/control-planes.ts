@@ -6,13 +6,14 @@ import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 
 /**
- * Findings for which a control plane must not reboot now. They are: an etcd member that does not vote or is not
- * healthy, exactly two members, and another control plane that is down, even outside the stack.
- * LifecycleService.Upgrade and Reboot check none of this; MachineService.Upgrade checks only etcd (talos v1.13.9
- * internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
+ * Reasons why a control plane must not reboot now: an etcd member does not vote or is not healthy, etcd has exactly two
+ * members, or another control plane is down, in the stack or outside of it. LifecycleService.Upgrade and Reboot check
+ * none of this; MachineService.Upgrade checks only etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go,
+ * internal/pkg/etcd).
  *
- * @param paused whether its boot is paused. Talos has then usually not started etcd, and the reboot of a member that is
- * down costs no quorum. If etcd runs, e.g. while the boot waits for a driver, its member is checked like any other.
+ * @param paused whether Talos has paused the machine's boot. Talos has then usually not started etcd, and the reboot of
+ * a member that is down costs no quorum. If etcd runs, e.g. while the boot waits for a driver, the machine's member is
+ * checked like any other.
  */
 export async function checkControlPlanes(run: Run, paused: boolean): Promise<FieldFinding[]> {
   if (run.task.role !== "controlplane") return [];
@@ -81,7 +82,7 @@ async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]
 /**
  * Checks stage and etcd of another control plane.
  *
- * @throws CallError if it does not report its stage.
+ * @throws CallError if the other control plane does not report its stage.
  */
 async function healthOf(
   address: string,
@@ -115,9 +116,9 @@ async function healthOf(
 }
 
 /**
- * Etcd members that are neither this machine nor another control plane of the stack. A machine may announce another
- * address to etcd than the one in the stack (`cluster.etcd.advertisedSubnets`). If an address is not in the stack, the
- * stack's control planes are asked for their member IDs.
+ * Etcd members that are neither this machine nor another control plane of the stack. A machine may announce to etcd an
+ * address that is not in the stack (`cluster.etcd.advertisedSubnets`). So if a member's address is not in the stack,
+ * the function asks the stack's control planes for their member IDs.
  */
 async function unknownMembers(
   members: EtcdMember[],
@@ -135,8 +136,9 @@ async function unknownMembers(
 }
 
 /**
- * Checks an etcd member that is not in the stack, because it counts for the quorum as well. It is asked with the
- * stack's credentials. If it refuses them, or its address is unknown, this is reported and the update goes on.
+ * Checks an etcd member that is not in the stack, because this member counts for the quorum as well. The program asks
+ * its machine with the stack's credentials. If the machine refuses these credentials, or the member has no address, the
+ * program reports that, and the update goes on.
  */
 async function checkUnknownMember(
   member: EtcdMember,
@@ -190,6 +192,6 @@ function addressesOf({ urls }: EtcdMember): string[] {
   return [...new Set(hosts.filter((host) => host !== ""))];
 }
 
-/** An address in the notation of a URL; IPv6 has several notations. */
+/** An address as a URL writes it, because IPv6 has several notations for one address. */
 const canonical = (address: string): string =>
   isIPv6(address) ? new URL(`https://[${address}]`).hostname.slice(1, -1) : address.toLowerCase();

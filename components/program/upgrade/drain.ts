@@ -16,8 +16,8 @@ import type { UpgradeTask } from "../task";
 import { type NodeCluster, type Run, upTo, waitIn } from "./run";
 
 /**
- * Milliseconds to wait for volumes to detach after the last eviction. Volumes of pods that stay, e.g. of a DaemonSet,
- * never detach.
+ * Milliseconds to wait for volumes to detach after the last evicted pod has ended. Volumes of pods that stay, e.g. of a
+ * DaemonSet, never detach.
  */
 const DETACHING = 120_000;
 
@@ -42,12 +42,12 @@ type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
 /**
  * Cordons the node if needed, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as in kubectl's
  * and Talos' own drain; bare pods and pods with emptyDir are evicted, as in Talos' drain (talos v1.13.0
- * cmd/talosctl/pkg/talos/nodedrain). Nothing happens if Kubernetes lacks the node, or if it is the cluster's only node.
- * While the node is not ready, no kubelet reports that a pod has ended, so a pod with a requested deletion counts as
- * gone.
+ * cmd/talosctl/pkg/talos/nodedrain). The function does nothing if Kubernetes lacks the node, or if the cluster has no
+ * other node. While the node is not ready, no kubelet reports that a pod has ended. So a pod whose deletion was
+ * requested then counts as gone.
  *
  * @returns one line about the result.
- * @throws Failure if pods are left at the limit; it names the pods and the node, which stays cordoned.
+ * @throws Failure if pods are left at the limit. The failure names these pods; the node stays cordoned.
  */
 export async function evictPods({
   cluster,
@@ -143,8 +143,8 @@ export async function evictPods({
 }
 
 /**
- * Whether the machine runs no pods and the Kubernetes API does not answer: if the boot of the only control plane is
- * paused, it serves no API to drain with, and has nothing to drain.
+ * Whether the machine runs no pods and the Kubernetes API does not answer. This is so if Talos has paused the boot of
+ * the only control plane: no API answers for a drain, and there is nothing to drain.
  */
 export async function runsNothing({ machine, cluster, task, clock }: Run): Promise<boolean> {
   if (cluster === undefined) return false;
@@ -197,9 +197,9 @@ const mustGo = (pod: PodState): boolean =>
   pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
 
 /**
- * The traces of an earlier run that was killed: its cordon (undefined if Kubernetes does not answer), whether the
- * machine may be down, and the schematics that the run was about to install. If Kubernetes does not answer, a control
- * plane counts as perhaps down, because it may be the machine that serves the API.
+ * What an earlier run that was killed has left: whether it cordoned the node (undefined if Kubernetes does not answer),
+ * whether the machine may be down, and the schematics that the run was about to install. If Kubernetes does not answer,
+ * a control plane may be down, because it may be the machine that serves the API.
  */
 export async function earlierRun({ task, cluster }: Run) {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };
@@ -214,8 +214,8 @@ export async function earlierRun({ task, cluster }: Run) {
 }
 
 /**
- * Reads a node. If the node has this program's mark but is not cordoned, a user has uncordoned it. The mark is then
- * removed, so that the user's next cordon is not mistaken for this program's.
+ * Reads a node. If the node has the annotation `CORDONED_BY` but is not cordoned, a user has uncordoned it. The
+ * function then removes the annotation, so that this program does not take the user's next cordon for its own.
  */
 async function readNode(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
   const node = await cluster.node(name);
@@ -225,8 +225,8 @@ async function readNode(name: string, cluster: NodeCluster): Promise<NodeState |
 }
 
 /**
- * Waits until Kubernetes says whether an earlier run left the node cordoned. Called if Kubernetes did not answer that
- * before: an API server on the same machine answers some time after the machine does.
+ * Waits until Kubernetes says whether an earlier run left the node cordoned. This is for a run in which Kubernetes did
+ * not answer at first, because an API server on the same machine answers later than the machine.
  */
 export async function isStillCordoned(run: Run): Promise<boolean> {
   const { cluster, limits } = run;

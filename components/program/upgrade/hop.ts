@@ -9,8 +9,8 @@ import type { UpgradeTask } from "../task";
 import { patiently, type Run } from "./run";
 
 /**
- * The task of one hop: the wanted image's schematic at a release in between, with that release's modules, driver and
- * services. The configuration is the wanted one: it is staged, and takes effect with the first hop.
+ * The task of an upgrade to a release in between: the wanted schematic at that release, with that release's modules,
+ * driver and services. The wanted configuration is already staged, and takes effect with the first of these upgrades.
  */
 export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
   const { extensions } = task.image;
@@ -31,7 +31,7 @@ export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
 }
 
 /**
- * Adds to a failure on the way which release the machine runs, and how to go on.
+ * Adds to a failure on the upgrade path which release the machine runs, and how to go on.
  *
  * @param startRelease release that the machine ran at the start of this run.
  */

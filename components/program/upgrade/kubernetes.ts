@@ -25,21 +25,21 @@ const NO_NETWORK = /NetworkPluginNotReady/;
 type Images = Partial<Record<KubernetesPart, string>>;
 
 /**
- * Whether this update also changes the machine's Kubernetes release. It does if the stack owns the machine's
+ * Whether this update also changes the machine's Kubernetes release. This is so if the stack owns the machine's
  * configuration and contains a control plane. Otherwise the owner of the control planes changes the release.
  */
 const bringsKubernetes = ({ configuration, role, otherControlPlanes }: UpgradeTask): boolean =>
   configuration === "owned" && (role === "controlplane" || otherControlPlanes.length > 0);
 
-/** Images of the parts that a machine of that role runs. */
+/** Images of the components of Kubernetes that a machine of that role runs. */
 function imagesOf(text: string, role: UpgradeTask["role"]): Images {
   const { kubelet, ...controlPlaneImages } = kubernetesImages(text);
   return { ...(role === "controlplane" ? controlPlaneImages : {}), ...defined({ kubelet }) };
 }
 
 /**
- * Pulls the images that a staged configuration changes. Otherwise a part would pull its image at its start, and be down
- * until the end of the pull. On the only control plane that would also stop the Kubernetes API.
+ * Pulls the images that a staged configuration changes. Otherwise a component of Kubernetes would pull its image when
+ * it starts, and be down during the pull. On the only control plane, the Kubernetes API would also be down.
  */
 export async function pullKubernetes(run: Run): Promise<void> {
   const { task, machine, clock } = run;
@@ -71,8 +71,8 @@ export async function pullKubernetes(run: Run): Promise<void> {
 }
 
 /**
- * Whether a running image may be the wanted release. False only if both references name a release, and the releases
- * differ.
+ * Whether a running image may have the wanted release. False only if both image references name a release, and these
+ * releases differ.
  */
 function isRelease(runningImage: string, plannedImage: string): boolean {
   const [runningRelease, plannedRelease] = [imageRelease(runningImage), imageRelease(plannedImage)];
@@ -84,8 +84,8 @@ function isRelease(runningImage: string, plannedImage: string): boolean {
 }
 
 /**
- * What the parts of Kubernetes on the machine lack to run in the release of the machine's configuration, and to be
- * ready; empty if nothing.
+ * Components of Kubernetes on the machine that do not run in the release of the machine's configuration, or are not
+ * ready, one text each.
  */
 async function missingParts(run: Run): Promise<string[]> {
   const { task, machine, cluster } = run;
@@ -111,8 +111,8 @@ async function missingParts(run: Run): Promise<string[]> {
 }
 
 /**
- * What the node lacks to run a kubelet of this release, or a later one, and to be ready; empty if nothing. An image's
- * tag may be older than the kubelet in the image.
+ * Why the node does not run a kubelet of at least this release, or is not ready; empty if it does and is ready. A later
+ * release is no problem, because an image's tag may be older than the kubelet in the image.
  */
 async function nodeProblems(
   cluster: NonNullable<Run["cluster"]>,
@@ -133,8 +133,8 @@ async function nodeProblems(
 }
 
 /**
- * Whether all parts of Kubernetes on the machine already run as its configuration says. False if the machine or
- * Kubernetes does not answer: the wait then goes on asking.
+ * Whether all components of Kubernetes on the machine already run as the machine's configuration says. False if the
+ * machine or Kubernetes does not answer; `awaitKubernetes` then waits.
  */
 export async function runsKubernetes(run: Run): Promise<boolean> {
   if (!bringsKubernetes(run.task)) return true;
@@ -147,10 +147,10 @@ export async function runsKubernetes(run: Run): Promise<boolean> {
 }
 
 /**
- * Waits until each part of Kubernetes on the machine runs in the release of its configuration, and is ready. It only
- * reads, so a killed run is continued by the next one.
+ * Waits until each component of Kubernetes on the machine runs in the release of the machine's configuration, and is
+ * ready. It only reads, so the next run can continue a killed run.
  *
- * @throws Failure at the limit. The update then leaves all later machines as they are.
+ * @throws Failure at the limit. The update then does not change the machines that come after this one.
  */
 export async function awaitKubernetes(run: Run): Promise<void> {
   const { task, clock, poll, report } = run;

@@ -1,8 +1,7 @@
 import type { PodState } from "../cluster/cluster";
 
 /**
- * Losses that an eviction causes, other than stopped processes; empty if a controller recreates the pod and the pod
- * loses nothing.
+ * What the eviction of a pod loses, one text each; empty if a controller recreates the pod and the pod loses no data.
  */
 export function costOf(pod: PodState): string[] {
   const name = `${pod.namespace}/${pod.name}`;
@@ -22,7 +21,7 @@ export function costOf(pod: PodState): string[] {
 /**
  * Why a pod still runs, and who can change that.
  *
- * @param refused the API's message, if it refused the eviction.
+ * @param refused Kubernetes' message, if it refused the eviction; else undefined.
  */
 export function holding(
   pod: PodState,
@@ -43,15 +42,15 @@ export function holding(
   };
 }
 
-/** Why a pod still runs whose eviction was never requested, because Kubernetes did not answer in time. */
+/** Why a pod still runs, if the program never requested its eviction because Kubernetes did not answer in time. */
 export const unanswered = (last: string): { reason: string; decides: string } => ({
   reason: `the update could not request its eviction (last: ${last})`,
   decides: "check that the Kubernetes API answers",
 });
 
 /**
- * Who can change a refusal, by the API's message (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the
- * admission plugin NamespaceLifecycle).
+ * Who can make Kubernetes accept the eviction, by Kubernetes' message (kubernetes v1.36
+ * pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle).
  */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))

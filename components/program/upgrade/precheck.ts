@@ -10,8 +10,8 @@ import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run, upTo } from "./run";
 
 /**
- * Refuses the update if an installed image that the stack does not want boots next: a reboot would start it, and an
- * installation would overwrite the running one.
+ * Refuses the update if the machine would next boot an installed image that the stack does not want. A reboot would
+ * start that image, and an installation would overwrite the running image.
  */
 function checkWaiting(
   { machine, address, installerImage }: UpgradeTask,
@@ -28,7 +28,7 @@ function checkWaiting(
   ];
 }
 
-/** Milliseconds for Kubernetes to list its nodes; if it does not answer, the drain reports that. */
+/** Milliseconds for Kubernetes to list its nodes. If Kubernetes does not answer, the drain reports that later. */
 const NODES = 60_000;
 
 /** Checks that the machine is the node of its name, because the drain uses that name. */
@@ -52,20 +52,26 @@ async function checkNode(
   return anotherNode(task, await machine.bootId(), nodes);
 }
 
-/** A step of a machine's way to the wanted release. */
+/** A step on a machine's upgrade path to the wanted release. */
 export interface Step {
   /** Task with the image that the machine runs next. */
   next: UpgradeTask;
-  /** Whether an earlier step of this run has rebooted the machine: its node must be ready before the next reboot. */
+  /**
+   * Whether an earlier step of this run has rebooted the machine. The machine's node must then be ready before the next
+   * reboot.
+   */
   onItsWay: boolean;
-  /** Whether the machine may have booted just now: missing parts may then still appear. */
+  /**
+   * Whether the machine may have booted just now. The check is then repeated for a while, because etcd and the node may
+   * need time.
+   */
   settles: boolean;
-  /** Findings about the whole way. */
+  /** Findings about the whole upgrade path. */
   way: FieldFinding[];
 }
 
 /**
- * Checks everything before a machine is disturbed.
+ * Checks everything that must hold before the program drains or reboots a machine.
  *
  * @throws Failure with all problems.
  *

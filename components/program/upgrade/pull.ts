@@ -5,7 +5,7 @@ import { pullErrorOf } from "../../clients/talos/console";
 import type { UpgradePhase } from "../../recipe/effect/upgrade-phases";
 import { patiently, type Run, upTo } from "./run";
 
-/** Number of calls within a pull's limit: a call that hangs on a dead connection must leave time for a second one. */
+/** Number of calls within a pull's limit. A call that hangs on a dead connection must leave time for a second call. */
 const PULLS = 2;
 
 /** Errors that Talos retries for 20 minutes although they do not go away by themselves (seen on Talos v1.13.0). */
@@ -16,8 +16,9 @@ const LOOKS = 30_000;
 
 /**
  * Pulls the installer before the drain, so that a registry that is down stops the update in time. Talos itself retries
- * for 20 minutes, and writes the reason only to its console (talos v1.13.0, internal/pkg/containers/image/image.go). The
- * program prints this reason and tries until the limit. Only a full disk fails the pull at once.
+ * for 20 minutes, and writes the reason only to its console (talos v1.13.0, internal/pkg/containers/image/image.go).
+ * The program prints this reason, and repeats the pull until the limit. The pull fails at once only if the disk is
+ * full.
  */
 export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;
@@ -26,10 +27,10 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
 }
 
 /**
- * Pulls the installer, into memory if the disk already has it. After a power cut, files of a just pulled installer are
- * empty. Talos neither checks nor pulls them again: its installer reports success, but has replaced the boot loader by
- * an empty file, and the machine boots no image any more. A container that was running at that moment keeps the files,
- * so they cannot be removed either (seen on Talos v1.13.0).
+ * Pulls the installer, into memory if the disk already has it. A power cut right after a pull leaves the files of the
+ * installer empty. Talos does not check the files and does not pull them again. The installer then reports success,
+ * although it has replaced the boot loader by an empty file, and the machine boots no image any more. The program
+ * cannot remove the files either, if a container that ran during the power cut holds them (seen on Talos v1.13.0).
  */
 export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, machine, report } = run;
@@ -44,7 +45,7 @@ export async function pullInstaller(run: Run, api: UpgradeApi): Promise<Installe
   return place;
 }
 
-/** An image that a machine pulls, and the words about it. */
+/** An image that a machine pulls, and texts for progress lines and findings. */
 interface PullText {
   /** First word of progress lines. */
   phase: UpgradePhase;
@@ -52,7 +53,7 @@ interface PullText {
   noun: string;
   image: string;
   place: ImagePlace;
-  /** Line for a Talos release that pulls no image ahead. */
+  /** Progress line for a Talos release that cannot pull this image in advance. */
   unimplemented: string;
   /** What a failure means for the machine. */
   why: string;
@@ -78,7 +79,7 @@ const pullInto = (run: Run, place: InstallerPlace): Promise<void> =>
 /**
  * Pulls an image onto the machine, and repeats the call until the limit.
  *
- * @throws Failure if it cannot.
+ * @throws Failure if the machine could not pull the image.
  */
 export async function pullImage(
   { task, machine, clock, report, poll }: Run,

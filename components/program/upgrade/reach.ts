@@ -4,10 +4,11 @@ import { patienceOf, type Run, waitIn } from "./run";
 
 /**
  * Waits until the machine answers and its stage is `running`. A machine in the middle of an upgrade or boot, e.g. after
- * a killed run, gets time to finish. The wait ends at once if the boot is paused, because it then cannot go on.
+ * a killed run, gets time to finish. If Talos has paused the boot, the wait ends at once.
  *
- * @param maybeDown whether an earlier run may have left it in a reboot; the wait then uses the limit of a reboot.
- * @returns why the boot is paused, if it is.
+ * @param maybeDown whether an earlier run may have left the machine in a reboot; the wait then has the limit of a
+ * reboot.
+ * @returns why Talos has paused the boot; undefined if the machine runs.
  */
 export async function reach(run: Run, maybeDown: boolean): Promise<string | undefined> {
   const { machine, task, guard, limits } = run;
@@ -36,8 +37,8 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
 }
 
 /**
- * Accepts a certificate error while a machine installs Talos: in maintenance mode, a machine shows a certificate that
- * it made itself, so no credentials match it.
+ * Accepts a certificate error while a machine installs Talos. In maintenance mode, the machine has a self-signed
+ * certificate, which no talosconfig trusts.
  */
 function unlessInstalling({ installs }: Run["task"]): (error: unknown) => MachineStatus {
   return (error) => {
@@ -47,7 +48,7 @@ function unlessInstalling({ installs }: Run["task"]): (error: unknown) => Machin
   };
 }
 
-/** Waits until a newly installed machine has its node in Kubernetes, whose API may still be starting. */
+/** Waits until a newly installed machine has its node in Kubernetes. The Kubernetes API may still be starting. */
 export async function join(run: Run): Promise<void> {
   const { cluster, task, limits } = run;
   if (!task.installs || cluster === undefined) return;

@@ -25,20 +25,21 @@ import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
 
-/** Number of requests for the reboot if the connection drops and the machine goes on as before. */
+/** Largest number of requests for a reboot, if the connection drops at each request and the machine does not reboot. */
 const STARTS = 3;
 
 /**
- * Whether an installer's error is that of a full boot partition, e.g. `failed to install bootloader: write
+ * Whether an installer failed because the boot partition is full, e.g. `failed to install bootloader: write
  * /boot/B/initramfs.xz: no space left on device` (siderolabs/talos#12551).
  */
 const isPartitionFull = (message: string): boolean =>
   message.includes("/boot/") && message.includes("no space left on device");
 
 /**
- * Ends a paused boot by a reboot into the corrected configuration. Installs nothing: Talos counts the paused boot as
- * failed, and when it ends, Talos rolls back any unconfirmed upgrade, even a new one (seen on Talos v1.13.0; talos
- * v1.13.0, internal/app/machined/main.go, handle, and revert.go).
+ * Ends a boot that Talos has paused, by a reboot into the corrected configuration. Installs no image, because Talos
+ * counts the paused boot as failed. When this boot ends, Talos rolls back every unconfirmed upgrade, even one that was
+ * installed during the pause (seen on Talos v1.13.0; talos v1.13.0, internal/app/machined/main.go, handle, and
+ * revert.go).
  */
 export async function leavePause(run: Run, before: Observed): Promise<void> {
   const { task, machine, report } = run;
@@ -77,9 +78,10 @@ const onlyByConsole =
   "If an image's kernel does not start, Talos cannot roll back by itself: choose the other entry of the boot menu on the machine's console";
 
 /**
- * The API by which this machine installs the image. LifecycleService does not pass `machine.install.extraKernelArgs`
- * on, and GRUB then starts the kernel without them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos). The
- * older call passes them on. `olderUpgradeCall` in facts/data/since.json names the last minor that has the older call.
+ * The API by which this machine installs the image. LifecycleService ignores `machine.install.extraKernelArgs`, and
+ * GRUB then starts the kernel without these arguments (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos).
+ * MachineService, the older API, uses them. `olderUpgradeCall` in facts/data/since.json names the last minor that has
+ * the older call.
  */
 async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
   const api = capabilitiesOf(before.talosVersion).upgradeApi;
@@ -93,9 +95,9 @@ async function upgradeApi({ machine, task, report }: Run, before: Observed): Pro
 }
 
 /**
- * Boots the machine once into the wanted image and configuration, after pulling the installer and draining the node.
+ * Pulls the installer, drains the node, and boots the machine once into the wanted image and configuration.
  *
- * @returns the state of the machine after that.
+ * @returns the state of the machine after the boot.
  */
 export async function rebootInto(run: Run, { before, waiting }: Compared): Promise<Observed> {
   const { task, machine, guard } = run;
@@ -147,7 +149,7 @@ function purposeOf({ reboots }: UpgradeTask, { staged }: Observed): string {
 /**
  * Runs the phase `reboot`.
  *
- * @param isDone whether the machine needs no further reboot, if it rebooted by itself before the request.
+ * @param isDone whether the machine needs no further reboot after it rebooted by itself before the request.
  */
 async function rebootBy(
   run: Run,
@@ -175,14 +177,14 @@ async function rebootBy(
 
 /**
  * Requests the reboot and waits until the machine runs again and is ready. Talos does not report the result of a
- * reboot. It confirms an upgrade only once the machine is ready; if a boot fails before that, Talos rolls back (talos
- * v1.13.0, controllers/runtime/drop_upgrade_fallback.go). If the machine runs but does not become ready, the later
- * phases report what it lacks.
+ * reboot. Talos confirms an upgrade only once the machine is ready; if a boot fails before that, Talos rolls back
+ * (talos v1.13.0, controllers/runtime/drop_upgrade_fallback.go). If the machine runs but does not become ready, the
+ * later phases report what is missing.
  *
- * @param before the last observed state; a boot since then is the machine's own.
+ * @param before the last observed state. If the boot ID has changed since then, the machine rebooted by itself.
  * @param start requests the reboot, within the given milliseconds.
- * @returns whether the machine accepted the request. It may reboot by itself before that: at the end of a paused boot,
- * or after a power loss.
+ * @returns whether the machine accepted the request. False if the machine rebooted by itself before: at the end of a
+ * paused boot, or after a power loss.
  */
 async function bootOnce(
   run: Run,
@@ -268,7 +270,7 @@ async function bootOnce(
 }
 
 /**
- * Finding for a machine that came back with an image other than the wanted one.
+ * Failure for a machine that runs another image than the wanted one after the reboot.
  *
  * @param paused why a boot of the new image did not go on, if the program observed one.
  */

@@ -39,7 +39,8 @@ export interface Workbench {
   clock: Clock;
   report: Report;
   /**
-   * Lists the Image Factory's releases, for a way over several minors. Default: the releases in this package's tables.
+   * Lists the Image Factory's releases, for an upgrade over several minor releases. Default: the releases in this
+   * package's tables.
    */
   releases?: Releases;
   /**
@@ -58,11 +59,11 @@ export interface Run extends Workbench {
   limits: UpgradeLimits;
   /** Milliseconds between two checks. */
   poll: number;
-  /** Ends the wait for a boot that cannot end. */
+  /** Ends the program's wait for a boot that cannot end. */
   guard: BootGuard;
   /**
-   * Whether a user's own image was not installed, or may have been rolled back, although the active configuration may
-   * already name it.
+   * True if the machine may not run the user's own image although its active configuration names it: the image was not
+   * installed, or Talos may have rolled it back.
    */
   lacksOwnImage?: boolean;
   phases: Phases<UpgradePhase>;
@@ -85,7 +86,9 @@ export function runOf(task: UpgradeTask, bench: Workbench): Run {
   };
 }
 
-/** Runs a phase that waits at most `limit` milliseconds; its progress line names what it waits for. */
+/**
+ * Runs a phase that waits at most `limit` milliseconds. The phase's progress line says for what it waits (`subject`).
+ */
 export const waitIn = <T>(
   { phases, clock, poll }: Run,
   phase: UpgradePhase,
@@ -98,13 +101,13 @@ export const waitIn = <T>(
     waitOrFail(clock, { limit, poll, look }, findingOfLimit),
   );
 
-/** Milliseconds for a machine to answer at the start, unless an earlier run may have left it in a reboot. */
+/** Milliseconds for a machine to answer, if no earlier run may have left it in a reboot. */
 const REACH_LIMIT = 300_000;
 
-/** Milliseconds for a machine that is up to answer. */
+/** Milliseconds to wait for the answer of a machine that should be up. */
 export const patienceOf = ({ limits }: Run): number => Math.min(REACH_LIMIT, limits.reboot);
 
-/** Repeats a call while the machine does not answer: one dropped connection must not end an upgrade. */
+/** Repeats a call while the machine does not answer, because one dropped connection must not end an upgrade. */
 export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   const { clock, poll, task } = run;
   const limit = patienceOf(run);

@@ -17,9 +17,10 @@ import { patiently, type Run, runOf, type Workbench } from "./run";
 import { isWell, verify } from "./verify";
 
 /**
- * Gives the machine the wanted image and configuration, with at most one reboot. A way over several minors takes one
- * reboot for each minor. If the machine's boot is paused, a further reboot ends the pause. The program may be killed at
- * any moment and run again: every step first checks the machine, and the cordon carries this program's mark.
+ * Gives the machine the wanted image and configuration, with at most one reboot. An upgrade over several minor releases
+ * takes one reboot for each. If Talos has paused the machine's boot, a further reboot ends the pause. The program may
+ * be killed at any moment and run again: every step first checks the machine, and an annotation on the node shows that
+ * this program cordoned it.
  *
  * @param previous answer of the machine's last successful update; undefined on the first.
  * @throws Failure with all problems.
@@ -43,7 +44,7 @@ export async function upgrade(
 }
 
 /**
- * The effect of a requested reboot, which must not change anything.
+ * The effect of a task that requests only a reboot, and must not change anything else.
  *
  * @throws Failure if the machine differs from the stack.
  */
@@ -110,13 +111,13 @@ async function runPhases(
 }
 
 /**
- * Upgrades the machine through the releases on its way to the wanted one, and verifies each before the next. Without a
- * release in between, this is one step.
+ * Upgrades the machine to each release on its upgrade path, and verifies each before the next. Without a release in
+ * between, the path has one step.
  *
  * @param first comparison before the first step.
  * @param precheckOfFirst for the first step: the schematic that an earlier run installed, and whether the machine may
  * just have booted.
- * @returns whether it rebooted, and the machine after the last reboot.
+ * @returns whether the machine rebooted, and its state after the last reboot.
  */
 async function runHops(
   run: Run,
@@ -203,9 +204,9 @@ const apply = (run: Run): Promise<boolean> =>
  * such as `machine.files` (talos v1.13.9 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go,
  * CanApplyImmediate).
  *
- * Not for settings that Talos accepts but applies only at the next boot (`waitsForBoot`).
+ * Must not be called for settings that Talos accepts but applies only at the next boot (`waitsForBoot`).
  *
- * @returns whether it is in effect.
+ * @returns whether the configuration is in effect.
  */
 export async function applyLive({ machine, report }: Workbench): Promise<boolean> {
   const { persistent } = await machine.configurations();

@@ -76,7 +76,7 @@ const withoutPods = (
   remedy: `look at \`talosctl -n ${address} services\` and \`talosctl -n ${address} logs cri\`, repair the cause and run again`,
 });
 
-/** The stack's kernel arguments that the kernel's command line does not follow. */
+/** The stack's kernel arguments that are not on the running kernel's command line. */
 async function unfollowedBy(
   machine: Machine,
   { image }: Pick<UpgradeTask, "image">,
