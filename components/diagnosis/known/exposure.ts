@@ -129,7 +129,7 @@ export const exposureCauses = {
   migMonitors: {
     symptom: "the device plugin's container is not created: it may not read MIG devices",
     cause:
-      "if a sharing configuration is set and migStrategy is not, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, but NVIDIA's runtime allows that only in privileged containers",
+      "with a sharing configuration but without migStrategy, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all. NVIDIA's runtime allows this variable only in privileged containers",
     remedy: "set migStrategy: none in the device plugin's values",
     errors: ["cannot set MIG_MONITOR_DEVICES in non privileged container"],
     source:

@@ -97,7 +97,7 @@ export const operatorFixes = fixesOf({
     hides: ["managementCards"],
   },
   noRuntimeClass: {
-    does: "on Talos ≥ 1.15 pods with a GPU have no runtimeClassName, and the stack's output runtimeClassName is empty",
+    does: "on Talos ≥ 1.15 pods with a GPU have no runtimeClassName",
     symptom: 'a pod is not created: pod rejected: RuntimeClass "nvidia" not found',
     cause:
       "with the NRI plugin enabled, the operator deletes the RuntimeClass nvidia, because no machine has a runtime for it. A chart or manifest still sets runtimeClassName: nvidia",

@@ -7,7 +7,7 @@ import { type Cause, fixesOf } from "./known";
 /** Failures of programs that run on the GPUs. */
 export const workloadFixes = fixesOf({
   modelsPull: {
-    does: "a Job makes ollama pull its models, and ollama's container has no postStart hook",
+    does: "a Job pulls ollama's models, and ollama's container has no postStart hook",
     symptom:
       "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
     cause:
