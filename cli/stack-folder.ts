@@ -2,7 +2,10 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { boundedYaml } from "../components/recipe/rules/yaml";
 
-/** Pulumi's names for a project's file, in its order (pulumi/pulumi v3.259.0, sdk/go/common/encoding, Exts). */
+/**
+ * Names of a project's file, in the order in which Pulumi tries them (pulumi/pulumi v3.259.0, sdk/go/common/encoding,
+ * Exts).
+ */
 const projectFiles = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
 
 /** The parts of a Pulumi project that lead to its stacks. */

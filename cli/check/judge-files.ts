@@ -23,7 +23,7 @@ export interface FileFinding extends FindingText {
   line: number;
   check: string;
   severity: Severity;
-  /** Talos releases to which the finding applies, of those that were checked. */
+  /** The checked Talos releases to which the finding applies. */
   talos: string[];
 }
 

@@ -197,8 +197,8 @@ const clusterOf = (subject: Subject): Cluster & { release: string | undefined } 
 });
 
 /**
- * Copies of a subject without a release, one for each release to which it may belong. Without such releases, the
- * subject itself.
+ * Copies of a subject without a release, one for each release to which it may belong. If no such release is known, the
+ * list has only the subject itself.
  */
 function withReleases(subject: Subject, releases: readonly string[]): Subject[] {
   const { spec, furtherSubjects = [] } = subject;

@@ -21,7 +21,7 @@ const ONE_REQUEST = 0.2;
 /**
  * Reads from a cluster and its machines the facts that a stack describes; changes nothing.
  *
- * @param timeLimit Milliseconds after which it gives up on reads without an answer.
+ * @param timeLimit Milliseconds after which reads without an answer end.
  * @param report receives a line for each thing that is read.
  */
 export async function readCluster(
@@ -77,8 +77,8 @@ const listWorkloads = async (
   });
 
 /**
- * Lists ResourceSlices for the cards' memory. Only the DRA driver makes them, and only new releases of Kubernetes have
- * the kind.
+ * Lists ResourceSlices for the cards' memory. Only the DRA driver creates ResourceSlices, and only newer releases of
+ * Kubernetes have this kind.
  */
 const slicesOf = async (api: KubernetesApi, unseen: string[]): Promise<k8s.V1ResourceSlice[]> =>
   api

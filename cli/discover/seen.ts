@@ -3,7 +3,7 @@ import type { PciDevice } from "../../components/clients/talos/pci-device";
 import type { ChartName } from "../../components/recipe/facts/chart";
 import type { RunningImage } from "../../components/recipe/machine/losses";
 
-/** Observed facts about a machine, without those that could not be read. */
+/** Observed facts about a machine. A fact that could not be read is missing. */
 export interface SeenMachine {
   name: string;
   address: string;
@@ -19,12 +19,12 @@ export interface SeenMachine {
   labelledExtensions?: Record<string, string>;
   installer?: string;
   devices?: PciDevice[];
-  /** Its cards with their memory, from NVIDIA's programs on the node. */
+  /** The machine's cards with their memory, as NVIDIA's programs on the node report them. */
   reportedCards?: ReportedCard[];
   labels: Record<string, string>;
   /** Field managers of each label, by the label's key. A label without known managers is left out. */
   labelManagers?: Record<string, string[]>;
-  /** Resources of NVIDIA's that its node offers, e.g. `nvidia.com/gpu`. */
+  /** NVIDIA's resources that the machine's node offers, e.g. `nvidia.com/gpu`. */
   offers?: string[];
   /** In kubectl's form, e.g. `gpu=true:NoSchedule`. */
   taints: string[];
@@ -32,7 +32,7 @@ export interface SeenMachine {
   containerdPart?: string;
   /** containerd's whole configuration, if Talos merges the user's settings without such a file (Talos ≥ 1.14). */
   mergedContainerd?: string;
-  /** Name of its Talos cluster, and the URL of its Kubernetes API. */
+  /** Name of the machine's Talos cluster, and the URL of the cluster's Kubernetes API. */
   clusterName?: string;
   clusterEndpoint?: string;
 }

@@ -296,8 +296,8 @@ const emptyDriver = ({ image }: ReadNode): DriverSpec | undefined =>
   image.unknown === undefined ? undefined : {};
 
 /**
- * GPU provider of an imported stack: up to Talos 1.12 the device plugin, which needs the fewest fixes there; from 1.13
- * on the operator, which supports Talos' CDI.
+ * GPU provider of an imported stack. Up to Talos 1.12 it is the device plugin, which needs the fewest workarounds
+ * there. From 1.13 on it is the GPU Operator, which supports Talos' CDI.
  */
 export function exposure(
   talosVersion = "v1.12.0",

@@ -44,7 +44,7 @@ const node = settings.extend({
   /** One address, or several, separated by commas. */
   ipAddress: z.string(),
   controlPlane: z.boolean().default(false),
-  /** Whether its patches replace those of its role. */
+  /** Whether the node's patches replace the patches of its role. */
   overridePatches: z.boolean().optional(),
 });
 

@@ -8,7 +8,7 @@ import { ofProgram, ofTemplate, rendering } from "./only-topf";
 
 /** A file that could not be read, although another file names it. */
 export interface Unread {
-  /** Field that names it, e.g. `patches`. */
+  /** Field that names the file, e.g. `patches`. */
   field: string;
   /** Its absolute path. */
   file: string;

@@ -29,7 +29,7 @@ export interface Side {
   plan: Plan;
   /** Findings that refuse the stack. */
   findings: Finding[];
-  /** Findings that do not refuse it: warnings and notes. */
+  /** Findings that do not refuse the stack: warnings and notes. */
   remarks: Finding[];
 }
 
@@ -87,7 +87,10 @@ export function compare(
         ? []
         : fieldChanges(redacted(previousRelease?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
-    /** Names of machines by wave. A wave begins once all earlier waves are finished. */
+    /**
+     * Names of the machines in each wave. An update works on the machines of a wave at the same time. Each machine
+     * waits for machines of earlier waves.
+     */
     waves: wavesOf(after.plan),
     /** Number of waves before the GPU provider. Later waves wait for the smoke tests of the machines in these waves. */
     wavesAhead: aheadOf(after.plan),
@@ -174,12 +177,12 @@ function runsOf({
 }: MachineRecipe) {
   return {
     talosVersion,
-    /** Official extensions of its image, in the schematic's order. */
+    /** Official extensions of the machine's image, in the schematic's order. */
     extensions,
     schematicId: ownImage ? "your image" : schematicId,
     /** Empty on a machine without a GPU. */
     driver: driverBranch ?? driverVersion ?? "",
-    /** Newest CUDA that its driver supports; empty without a driver. */
+    /** Newest CUDA version that the machine's driver supports; empty without a driver. */
     cuda: driverVersion === undefined ? "" : cudaOfDriver(driverVersion),
   };
 }
@@ -191,7 +194,7 @@ function releaseText({ spec, kubernetes: { release, external } }: Plan): string 
   return `${chart} ${version === "" ? "of an unknown release" : version} (in ${namespace}, installed by ${installer}, not by this stack)`;
 }
 
-/** A stack without line numbers of files, so that a moved line is no difference. */
+/** A stack without the line numbers of its external files, so that a moved line is no difference. */
 function statedSpecOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted> {
   if (external?.read === undefined) return redacted({ ...spec, ...(external && { external }) });
   const { places: _, ...read } = external.read;

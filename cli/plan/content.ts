@@ -9,11 +9,11 @@ export interface Wave {
 /** A step of the update: a wave of machines, or a single action. */
 export type Step = Wave | { once: string; gate?: boolean };
 
-/** Findings of one severity that does not refuse the stack. */
+/** The warnings or the notes of a comparison. */
 export const remarksOf = ({ notes }: Comparison, severity: Severity): Comparison["notes"] =>
   notes.filter((note) => note.severity === severity);
 
-/** Largest number of machines of a wave that are named one by one. */
+/** Largest number of machines in a list or wave that are named one by one. */
 export const drawn = 8;
 
 /**

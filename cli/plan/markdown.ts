@@ -43,9 +43,9 @@ const plain = (text: string): string =>
   );
 
 /**
- * Inserts an invisible character into texts that GitHub turns into links and mentions without any mark: `@name`, `#1`,
- * addresses (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). GitHub does this on the
- * rendered page, so a backslash would not help.
+ * Inserts an invisible character into texts that GitHub turns into links and mentions even without Markdown syntax:
+ * `@name`, `#1`, addresses (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). GitHub does
+ * this on the rendered page, so a backslash would not help.
  */
 const withoutMentions = (text: string): string =>
   text.replace(/@|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)/gi, "$&\u200b");
@@ -59,7 +59,10 @@ export const asHtml = (text: string): string =>
     .replaceAll(">", "&gt;")
     .replace(/[`*_[\]\\~$]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** A cell of a table. A bar ends a cell even in code, and a backslash before the bar could be read as its escape. */
+/**
+ * A cell of a table. A bar ends a cell even in code, and a backslash before the bar could be read as an escape of the
+ * bar.
+ */
 export const asCell = (markdown: string): string =>
   markdown.replace(/\\(?=\|)/g, "\\\u200b").replaceAll("|", "\\|");
 

@@ -62,7 +62,7 @@ It reads only files and git: no network, no credentials. From the commits of --b
   },
 };
 
-/** Whether a stack file is still as `pulumi new` and `pulumi stack init` wrote it. */
+/** Whether a stack file names no machine, as after `pulumi new` and `pulumi stack init`. */
 function namesNoMachine(text: string): boolean {
   const config = configurationOf(text, "");
   return config["machines"] === undefined && config["pools"] === undefined;
@@ -135,8 +135,8 @@ function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side
 }
 
 /**
- * Bytes that Linux accepts in one environment variable, including its name and its end (include/uapi/linux/binfmts.h,
- * MAX_ARG_STRLEN).
+ * Bytes that Linux accepts in one environment variable, including the variable's name and the final zero byte
+ * (include/uapi/linux/binfmts.h, MAX_ARG_STRLEN).
  */
 const longestVariable = 131_072;
 

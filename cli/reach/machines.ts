@@ -17,8 +17,8 @@ const LEAST = 1_000;
  *
  * @param machines their names and addresses.
  * @param ask reads from one machine; it receives talosctl's version.
- * @returns one sentence for each machine that was not read because the time was over, or one for all machines without a
- * talosctl.
+ * @returns one sentence for each machine that was not read within the time limit, or one for all machines if talosctl
+ * does not run.
  */
 export async function askMachines(
   machines: readonly (readonly [name: string, address: string])[],
@@ -66,7 +66,7 @@ export interface FailedRead {
  * release lacks the resource; the next reads go on. If the first read fails, or the machine stops answering, no further
  * read is tried.
  *
- * @param facts the reads, by the names for messages.
+ * @param facts functions that read one fact each, by the fact's name for messages.
  * @returns the facts that could not be read.
  */
 export async function readEach(

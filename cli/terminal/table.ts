@@ -58,7 +58,7 @@ export function renderTable(
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
-/** Widths whose sum fits; the widest is reduced first. */
+/** Column widths whose sum fits into the table. The widest column is reduced first. */
 function shrinkToFit(
   naturalWidths: readonly number[],
   leastWidths: readonly number[],

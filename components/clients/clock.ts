@@ -29,7 +29,7 @@ export async function inTime<T>(
   return Promise.race([answer, timeout]).finally(() => clearTimeout(timer));
 }
 
-/** Number of machines that are asked at the same time. */
+/** Number of calls of `run` that `someAtATime` makes at the same time. */
 const AT_A_TIME = 8;
 
 /** Calls a function for each item, for a few items at the same time. */
@@ -179,7 +179,7 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
 }
 
 /**
- * Waits like `waitFor`, and reports a wait that reaches its limit as a failure with findings for the user.
+ * Waits like `waitFor`, but throws a Failure with findings for the user if the wait reaches its limit.
  *
  * @param findingsOfLimit findings for a wait that reaches its limit. `limitText` is e.g. `within 5m (last: not ready)`, and
  * `lastMessage` is `not ready`.

@@ -6,7 +6,7 @@
 let isHeld = false;
 let release: (() => void) | undefined;
 
-/** Records that there is something to remove from now on. */
+/** Records that from now on there is something to remove before the process ends. */
 export function hold(): void {
   isHeld = true;
   release?.();

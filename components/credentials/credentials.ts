@@ -42,7 +42,7 @@ const encrypted = ruleOf((url) => !isPlainHttp(url), {
   remedy: "write https://",
 });
 
-/** Rule for the URL of a server that receives secrets: HTTPS, unless it is on this computer. */
+/** Rule for the URL of a server that receives secrets: HTTPS is required, except for a server on this computer. */
 const encryptedServer: Rule = (url) => serverUrl(url) ?? encrypted(url);
 
 /** Name of a credential. */
@@ -245,8 +245,8 @@ function namedByVariables(
 }
 
 /**
- * Findings about client certificates that are not valid now. An update would refuse them before its first change, so
- * the preview refuses them as well.
+ * Findings about client certificates that are not valid now. An update would refuse such certificates before its first
+ * change, so the preview refuses them as well.
  */
 export function expiredCredentials({ talosconfig, kubeconfig }: Unread, now: Date): Finding[] {
   const textOf = (value: unknown): string | undefined =>

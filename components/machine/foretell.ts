@@ -17,7 +17,7 @@ export interface UpdatePrediction {
   state: MachineState;
   /** Options of the machine's component. */
   component: pulumi.ComponentResourceOptions;
-  /** Adds hooks to the options of the program that may reboot it. */
+  /** Adds hooks to the options of the resource that runs the upgrade program, which may reboot the machine. */
   program(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions;
 }
 

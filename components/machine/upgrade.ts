@@ -12,7 +12,7 @@ import { goalOf, upgradeTaskOf } from "./upgrade-task";
 /** An upgraded machine. */
 export interface Upgraded {
   report: pulumi.Output<MachineReport>;
-  /** The resource that upgraded it. */
+  /** The resource that upgraded the machine. */
   resource: pulumi.Resource;
 }
 

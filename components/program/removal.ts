@@ -14,11 +14,14 @@ interface LastRequest {
   machine: string;
   /** Name of the server in messages, e.g. `the machine at 10.0.0.1`. */
   who: string;
-  /** Name of the removed part. Default: the stack's part of the machine's configuration. */
+  /** What the removal removes. Default: the stack's settings in the machine's configuration. */
   part?: typeof configurationPart;
 }
 
-/** End of the URN of the part's resource, and the consequence if the part cannot be removed. */
+/**
+ * The stack's settings in a machine's configuration: the end of the URN of their resource, and the consequence if they
+ * cannot be removed.
+ */
 const configurationPart = {
   ending: "-configuration",
   why: "the machine leaves the stack, but the stack's additions to its configuration could not be removed",

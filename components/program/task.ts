@@ -35,7 +35,7 @@ export const pollSeconds = z.number().positive().default(1);
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 
-/** Wanted state of a machine and its node, for Talos or for Omni. */
+/** Wanted state of a machine and its node, in the tasks of `upgrade` and `omni-wait`. */
 const goal = {
   /** Node name of the machine. */
   machine: z.string().min(1),
@@ -55,7 +55,7 @@ const goal = {
    * a GPU.
    */
   driverVersion: z.string().optional(),
-  /** Extension services, and the state that each must reach. */
+  /** Extension services, and the state that each service must reach. */
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
   /** Taints that the machine's node should have. Default none. */
   taints: z.array(nodeTaint.strict()).optional(),
@@ -93,7 +93,7 @@ export const upgradeTask = z.strictObject({
       })
       .optional(),
   }),
-  /** Parts of the machine's image that may be lost. Default: none. */
+  /** Parts of the running image that the machine may lose. Default: none. */
   drop: drop.optional(),
   /**
    * Fields of the driver that the stack does not set, so that an adopted machine keeps its own values. Default none.

@@ -2,10 +2,10 @@ import type * as pulumi from "@pulumi/pulumi";
 
 /**
  * Registers many resources without the stack traces that the SDK records for every promise (runtime/debuggable.ts). The
- * SDK uses them only for `PULUMI_DEBUG_PROMISE_LEAKS`, but Pulumi's command maps each frame to a line of TypeScript:
- * with 250 machines that took about half of the program's time. Pulumi still shows the source position of a resource,
- * which the SDK records separately. Do not use this function if the user has set transformations: they would also run
- * without stack traces.
+ * SDK uses these traces only for `PULUMI_DEBUG_PROMISE_LEAKS`, but Pulumi's command maps each frame to a line of
+ * TypeScript: with 250 machines that took about half of the program's time. Pulumi still shows the source position of a
+ * resource, which the SDK records separately. Do not use this function if the user has set transformations: they would
+ * also run without stack traces.
  *
  * @returns what `register` returns. An error of `register` keeps its message, but has no frames.
  */

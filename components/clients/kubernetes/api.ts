@@ -134,7 +134,7 @@ export class KubernetesApi {
     throw new KubernetesError("refused", description, words);
   }
 
-  /** Text of a path, such as a log. */
+  /** The answer of a path as text, e.g. a log. */
   async text(description: string, path: string): Promise<string> {
     return (await this.request(description, path, { accept: "*/*" })).body;
   }

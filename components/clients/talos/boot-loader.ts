@@ -5,9 +5,9 @@ import type { Resource } from "./talosctl-output";
 
 /**
  * Whether a machine boots with GRUB: Talos' disk then has a partition BOOT. Talos itself finds GRUB by this partition
- * (talos v1.14.1, internal/app/machined/pkg/runtime/v1alpha1/bootloader, grub/probe.go; CleanupBootloader removes it
- * from a machine that boots with systemd-boot). `BOOT_IMAGE` on the kernel's command line proves nothing: it is missing
- * after a kexec, which is Talos' usual reboot (seen on Talos v1.13.0).
+ * (talos v1.14.1, internal/app/machined/pkg/runtime/v1alpha1/bootloader, grub/probe.go; CleanupBootloader removes the
+ * partition from a machine that boots with systemd-boot). `BOOT_IMAGE` on the kernel's command line proves nothing: it
+ * is missing after a kexec, which is Talos' usual reboot (seen on Talos v1.13.0).
  *
  * @param volumes the machine's `discoveredvolumes`.
  */

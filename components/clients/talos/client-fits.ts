@@ -3,7 +3,7 @@ import { minorsBetween } from "../../recipe/effect/hops";
 import { client as range } from "../../recipe/facts/data/since.json";
 import type { FieldFinding } from "../failure";
 
-/** Checks that this talosctl works with a machine of these releases. */
+/** Findings about a talosctl that does not work with a machine of these releases. */
 export function checkClient(client: string, running: string, target: string): FieldFinding[] {
   const parsed = semver.parse(client);
   if (parsed === null)

@@ -61,7 +61,7 @@ export interface Machine {
    * ID of the running schematic with its extensions sorted (`imageId`); undefined if no Image Factory made the image.
    */
   schematic(): Promise<string | undefined>;
-  /** Parts of the running image that a new image may lack. */
+  /** Facts about the running image, to compare it with the next one. */
   image(): Promise<RunningImage>;
   /** Lines of the console of this boot, as far as the kernel still has them. */
   console(): Promise<string[]>;
@@ -217,7 +217,7 @@ export class TalosMachine implements Machine {
       .map(({ spec }) => `10de:${hex((spec as PciDevice).product_id) ?? ""}`);
   }
 
-  /** Parts of the running image that a new image may lack. */
+  /** Facts about the running image, to compare it with the next one. */
   async image(): Promise<RunningImage> {
     const metadata = await this.layers();
     const schematic = metadata.find(({ name }) => name === "schematic")?.extraInfo;

@@ -14,7 +14,8 @@ export interface ProgramUse {
   /** Task as JSON text. Not secret: it shows in previews. */
   task: pulumi.Input<string>;
   /**
-   * Credentials that the verb needs. If a credential is not among the secrets, the verb finds it in its environment.
+   * Credentials that the verb needs. If a credential is not in `secrets`, the program must find it in its own
+   * environment.
    */
   neededCredentials: readonly Credential[];
   secrets: Secrets;
@@ -33,7 +34,7 @@ export interface ProgramUse {
   forgets?: boolean;
 }
 
-/** The machine program as a resource. It runs again if its task, its command or its credentials change. */
+/** The machine program as a resource. The program runs again if its task, its command or its credentials change. */
 export function runProgram(
   name: string,
   use: ProgramUse,

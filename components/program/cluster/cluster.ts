@@ -56,7 +56,7 @@ export type Cluster = Pick<KubernetesCluster, keyof KubernetesCluster>;
 /** A PersistentVolumeClaim that has a volume: deleting the claim loses the data. */
 export type BoundClaim = Awaited<ReturnType<Cluster["boundClaims"]>>[number];
 
-/** Kubernetes through its API, with any way of authentication that a kubeconfig can name. */
+/** Client for the Kubernetes API of a cluster, with any way of authentication that a kubeconfig can name. */
 export class KubernetesCluster {
   /** URL of the API server. */
   readonly server: string;

@@ -10,8 +10,8 @@ import type { Cluster } from "./cluster";
  * the deletion of the operator's Helm release. Only then can the stack create a class of the same name. Changes
  * nothing.
  *
- * For an external class (`theirs`) there is no wait, and the class need not exist yet. If its name is `nvidia`, its
- * handler must be `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
+ * For an external class (`theirs`) there is no wait, and the class need not exist yet. A class with the name `nvidia`
+ * must have the handler `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
  * 10-nvidia-container-runtime.part).
  *
  * @throws Failure if another owner has a class of that name, or if the operator's class still exists at the limit. The

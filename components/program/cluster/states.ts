@@ -89,9 +89,9 @@ export interface PodState {
   localStorage: boolean;
   /** Number of cards, parts of cards (`nvidia.com/…`) and ResourceClaims that the pod requests. */
   gpus: number;
-  /** Its termination grace period in seconds. */
+  /** The pod's termination grace period in seconds. */
   grace: number | undefined;
-  /** Finalizers that still block its deletion. */
+  /** Finalizers that block the pod's deletion. */
   finalizers: string[];
 }
 

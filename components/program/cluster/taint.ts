@@ -34,12 +34,12 @@ export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
  * other taints. This function merges the stack's taints into the list by key and effect. It writes the list only if the
  * node has not changed since it was read.
  *
- * A wanted taint that the node already has belongs to another owner, unless the last run recorded it or the node's
- * annotation names it. Another owner's taint stays on the node even after the stack stops listing it. A taint with a
- * wanted key and effect but another value gets the stack's value.
+ * A wanted taint that the node already has is the stack's only if the last run recorded it or the node's annotation
+ * names it. Otherwise it belongs to another owner. Another owner's taint stays on the node even after the stack stops
+ * listing it. A taint with a wanted key and effect but another value gets the stack's value.
  *
  * @param previousTaints the taints that the last run recorded as the stack's.
- * @returns the taints that are the stack's now.
+ * @returns the stack's taints after the change.
  * @throws Failure if there is no such node, or Kubernetes does not answer.
  */
 export async function taint(

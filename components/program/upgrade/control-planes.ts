@@ -116,9 +116,9 @@ async function healthOf(
 }
 
 /**
- * Etcd members that are neither this machine nor another control plane of the stack. A machine may announce to etcd an
- * address that is not in the stack (`cluster.etcd.advertisedSubnets`). So if a member's address is not in the stack,
- * the function asks the stack's control planes for their member IDs.
+ * Etcd members whose machines are not control planes of the stack. A machine may announce to etcd an address that is
+ * not in the stack (`cluster.etcd.advertisedSubnets`). So if a member's address is not in the stack, the function asks
+ * the stack's control planes for their member IDs.
  */
 async function unknownMembers(
   members: EtcdMember[],
