@@ -33,14 +33,15 @@ import { gpuWorkloads } from "./workloads";
 export interface GpuClusterArgs extends StackSpec, Credentials {}
 
 /**
- * A Talos cluster with NVIDIA cards. The component manages image, configuration, upgrade and node of each machine. It
- * also manages the GPU provider in Kubernetes, a smoke test on every GPU machine, and the workloads. Resources that use
- * `runtimeClassName` or `gpuResourceName` wait until the smoke tests have ended. Pass the Kubernetes provider in the
- * options. A stack that bootstraps its cluster needs no provider: the output `kubeconfig` gives access to the cluster.
+ * A Talos cluster with NVIDIA cards. The component manages each machine's image, configuration, Talos upgrades, and
+ * node labels and taints. It also manages the GPU provider in Kubernetes, a smoke test on every GPU machine, and the
+ * workloads. Resources that use the outputs `runtimeClassName` or `gpuResourceName` wait until the smoke tests have
+ * ended. Pass the Kubernetes provider in the options. A stack that bootstraps its cluster needs no provider: the output
+ * `kubeconfig` gives access to the cluster.
  *
  * A destroy removes the objects in Kubernetes. It neither wipes nor downgrades a machine. Only Omni installs a
- * machine's earlier image again after a destroy. On other machines the image stays, and so do the kernel modules in the
- * machine's configuration, because the image cannot boot without them.
+ * machine's earlier image again after a destroy. Other machines keep their image. They also keep the entries for
+ * NVIDIA's kernel modules in their configuration, because the image cannot boot without these entries.
  *
  * The preview refuses a stack with mistakes before it registers any resource. The error lists all mistakes.
  */
@@ -51,8 +52,8 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public readonly machines: pulumi.Output<Record<string, MachineReport>>;
   /**
-   * True once a smoke test has computed on every GPU machine. False if the update could not test a machine because
-   * other pods use all its GPUs.
+   * True if the smoke test has passed on every GPU machine. False if the update could not test a machine because other
+   * pods use all its GPUs.
    */
   public readonly gpuReady: pulumi.Output<boolean>;
   /**
@@ -89,9 +90,9 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public readonly machineSecrets: pulumi.Output<string>;
   /**
-   * Kubeconfig of an administrator (secret). A stack with `bootstrap` fetches it; otherwise it is the argument's
-   * value, or empty. The package drains machines and reads objects with it, and creates objects through the
-   * Kubernetes provider of the options.
+   * Kubeconfig of an administrator (secret). A stack with `bootstrap` fetches it; otherwise it is the argument's value,
+   * or empty. The package uses it to drain machines and to read objects. It creates objects through the Kubernetes
+   * provider of the options.
    */
   public readonly kubeconfig: pulumi.Output<string>;
 
@@ -160,9 +161,9 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * Adds facts from the cluster, the Image Factory and the files of `external` to the arguments. If your program can,
-   * await it before `plan` and the constructor. It never throws. If the Factory does not answer, it returns after at
-   * most half a minute. It adds:
+   * Adds facts from the cluster, the Image Factory and the files of `external` to the arguments. Await this function
+   * before you call `plan` and the constructor, if your program can wait for a promise. The function never throws. If
+   * the Factory does not answer, it returns after at most half a minute. It adds:
    *
    * - the content of the files of `external`;
    * - whether the cluster's RuntimeClass `nvidia` is external, if the stack installs a device plugin;

@@ -8,18 +8,18 @@ import { gpuProviderOf } from "../recipe/facts/gpu-provider";
 import type { Plan } from "../recipe/types";
 
 /**
- * A placeholder resource for the way in which pods get GPUs: how Talos injects devices, and operator or device
- * plugin. If that way changes, Pulumi replaces the placeholder, and with it the GPU provider (`replaceWith`). Pulumi
- * then deletes the old GPU provider before it creates the new one.
+ * A resource that Pulumi replaces if the stack changes its kind of GPU provider, or if the new Talos release injects
+ * devices in another way. The GPU provider is replaced with this resource (`replaceWith`). Pulumi then deletes the old
+ * GPU provider before it creates the new one.
  *
- * Every machine waits for it, so the migration from Talos 1.12 to 1.13 takes the documented order (siderolabs/docs,
- * upgrading-talos 1.13, "Before upgrade"). Pulumi first deletes device plugin and RuntimeClass, then upgrades the
- * machines, then installs the operator. By default Pulumi deletes last: the plugin would then run on machines that it
- * does not fit. The stack's RuntimeClass has the same name as the operator's, so deleting it late would delete the
- * operator's.
+ * Every machine waits for this resource, so the migration from Talos 1.12 to 1.13 takes the documented order
+ * (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). Pulumi first deletes device plugin and RuntimeClass, then
+ * upgrades the machines, then installs the operator. By default Pulumi deletes old objects last. The device plugin
+ * would then still run on the upgraded machines, which it does not support. The deletion of the stack's RuntimeClass
+ * `nvidia` would delete the operator's RuntimeClass, which has the same name.
  *
- * If the stack creates the RuntimeClass, it first waits until the operator's class of that name is gone. It fails if
- * another owner has a class of that name. A RuntimeClass of another owner is only checked.
+ * If the stack creates the RuntimeClass, this resource first waits until the operator's RuntimeClass of that name is
+ * gone, and fails if the class has another owner. If another tool owns the RuntimeClass, this resource only checks it.
  */
 export function gpuExposure(
   name: string,

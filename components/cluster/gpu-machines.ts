@@ -11,10 +11,10 @@ import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-
 import type { Plan } from "../recipe/types";
 
 /**
- * Creates the machines of a plan; each starts when its predecessors are complete. With `upgrade.first`, the function
- * first creates the control planes and these workers; `rest` creates the other machines after the workers' tests. If
- * the stack bootstraps its cluster, the first control plane does that. The other machines then use its kubeconfig, and
- * a Kubernetes provider from it replaces the one in the options.
+ * Creates the resources of a plan's machines. The update of a machine starts when its predecessors are complete. With
+ * `upgrade.first`, the function first creates the control planes and these workers; `rest` creates the other machines
+ * after the workers' tests. With `bootstrap: true`, the first control plane bootstraps etcd. All later resources then
+ * use the new cluster's kubeconfig, also in the Kubernetes provider, which replaces the provider in the options.
  *
  * @param inputs.schematics IDs of the machines' schematics as plain outputs; they resolve once the Image Factory has
  *   the schematics.
@@ -89,13 +89,13 @@ export function makeFleet(
       ...(rest.length > 0 ? { rest: makeRest } : {}),
     } satisfies Stages,
     /**
-     * Kubeconfig of an administrator: fetched if the stack bootstraps the cluster, else the argument's value, else
-     * empty. Secret.
+     * Kubeconfig of an administrator (secret): fetched if the stack bootstraps the cluster, else the argument's value,
+     * else empty.
      */
     kubeconfig,
     /**
-     * Options of every object that the stack creates in its cluster: the owner's mark, and the Kubernetes provider if
-     * the stack bootstraps the cluster.
+     * Options of every object that the stack creates in its cluster: the guard, which marks the object with its owner,
+     * and the Kubernetes provider if the stack bootstraps the cluster.
      */
     inCluster: {
       ...opts,
@@ -109,7 +109,8 @@ export function makeFleet(
       ],
     },
     /**
-     * Reports of all machines, by node name, including those of later stages. Resolves once all are complete.
+     * Reports of all machines, also of those that `rest` creates. The key is the node name. Resolves once all machines
+     * are complete.
      *
      * @param settled called for each machine as soon as it is complete. Default: nothing is called.
      */
@@ -134,7 +135,7 @@ export function makeFleet(
 
 const hasGpus = ({ gpuCount }: PlannedMachine): boolean => gpuCount > 0;
 
-/** An update changes nothing of a machine that is away. */
+/** Transformation for the resources of an offline machine (`away`): an update changes none of them. */
 export const ignoreAllChanges: pulumi.ResourceTransformation = ({ props, opts }) => ({
   props,
   opts: pulumi.mergeOptions(opts, { ignoreChanges: ["*"] }),

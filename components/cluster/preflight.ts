@@ -15,8 +15,8 @@ import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
 import type { Plan } from "../recipe/types";
 
 /**
- * How long the preflight waits for the Kubernetes API: enough for a control plane that reboots because of a killed
- * update.
+ * How long the preflight waits for the Kubernetes API: enough for a control plane that still reboots after an update
+ * was killed.
  */
 export const PATIENCE = "3m";
 
@@ -26,11 +26,12 @@ export const PATIENCE = "3m";
 const LIMIT = "15m";
 
 /**
- * Runs the machine program's `preflight`, which checks before the first reboot everything that the update needs after
- * it. Every machine waits for it. It runs again only if the chart, the credentials, or something that may reboot a
- * machine changes.
+ * Runs the machine program's `preflight`. Before the first reboot, it checks everything that the update needs later.
+ * Every machine waits for the preflight. It runs again only if the chart, the credentials, or something that may reboot
+ * a machine changes.
  *
- * @param schematics IDs as plain outputs; they resolve once the Image Factory has the schematics.
+ * @param schematics IDs of the machines' schematics as plain outputs; they resolve once the Image Factory has the
+ *   schematics.
  */
 export function preflight(
   name: string,
@@ -60,7 +61,8 @@ export function preflight(
 }
 
 /**
- * The preflight's task. It leaves out machines that the stack installs, because they run nothing that could be lost.
+ * The preflight's task. It leaves out machines on which the stack still installs Talos, because they run nothing that
+ * could be lost.
  */
 function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { spec, kubernetes } = plan;
@@ -108,8 +110,8 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
 }
 
 /**
- * The Kubernetes release of the owned machines. Each change of a configuration applies the whole configuration, so it
- * also resets a release that was changed by hand.
+ * The wanted Kubernetes release of the owned machines. `wanted` is a hash of their whole configurations: the stack
+ * always applies a configuration as a whole, and so resets a release that was changed by hand.
  */
 function releaseOf(
   machines: readonly DrivenMachine[],
@@ -130,7 +132,7 @@ function releaseOf(
   };
 }
 
-/** A machine whose configuration and image this stack manages, and not Omni. */
+/** A machine whose configuration and image this stack manages, and not Omni (`owned` or `adopted`). */
 type DrivenMachine = PlannedMachine & {
   configuration: PreflightTask["machines"][number]["configuration"];
 };

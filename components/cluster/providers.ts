@@ -16,12 +16,12 @@ export interface Ambient {
 }
 
 /**
- * Warns that Pulumi may create objects in another cluster than the one of `kubeconfig`: the options have no Kubernetes
- * provider, and the default one may use another cluster. This is only a warning: one cluster may have several URLs, and
- * a proxy may have its own certificate authority.
+ * Warns if the options have no Kubernetes provider and Pulumi's default provider seems to use another cluster than
+ * `kubeconfig`. It is only a warning, because the same cluster may have several URLs, and a proxy may have its own
+ * certificate authority.
  *
- * @param kubeconfig the argument; undefined if it is not set: the machine program and the default provider then both
- * use the shell's kubeconfig.
+ * @param kubeconfig the argument; undefined if the argument is not set. The machine program and the default provider
+ *   then both use the shell's kubeconfig.
  */
 export function warnOfProvider(
   component: pulumi.ComponentResource,
@@ -50,7 +50,8 @@ export function warnOfProvider(
 }
 
 /**
- * Warning for options without a Kubernetes provider; undefined if the default one uses the same cluster.
+ * Warning for options without a Kubernetes provider; undefined if Pulumi's default provider uses the cluster of
+ * `kubeconfig`.
  *
  * @param kubeconfig undefined if it is not known yet.
  */
@@ -82,7 +83,9 @@ export function providerWarning(
   });
 }
 
-/** The kubeconfig from a text that is its content or its path; without a text, from the user's home. */
+/**
+ * Content of the kubeconfig. `value` is this content or the file's path; without a value the file is `~/.kube/config`.
+ */
 function kubeconfigText(value: string | undefined, home: string): string {
   if (value === undefined || value === "")
     return kubeconfigOfFiles([path.join(home, ".kube", "config")]);
@@ -117,7 +120,7 @@ export function talosProvider(component: pulumi.ComponentResource): string | und
     : `Talos provider: ${version}${ownVersion === undefined ? ", of @pulumiverse/talos" : ""}`;
 }
 
-/** Version of the plugin that the provider's SDK needs; each of its resources names it. */
+/** Version of the Talos provider's plugin that the installed SDK requests for its resources. */
 function versionOfSdk(): string | undefined {
   try {
     const file = createRequire(__filename).resolve("@pulumiverse/talos/package.json");

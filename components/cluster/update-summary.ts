@@ -6,14 +6,13 @@ import { STAYS_CORDONED } from "../program/task";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
 /**
- * Prints the state of each machine if an update fails. The Pulumi program cannot do so, because the engine ends it
- * before it learns of the failure. So Pulumi's hooks print the summary, since the engine waits for them: once before
- * the failure counts (`onError`), and again when the last machine in progress is complete. A successful update prints
- * nothing.
+ * Prints the state of each machine if an update fails. The engine ends the Pulumi program before the program could
+ * react to a failure, but waits for resource hooks. So hooks print the summary: once when a resource fails (`onError`),
+ * and again when the last machine in progress is complete. A successful update prints nothing.
  */
 export class UpdateSummary {
   private readonly progress: UpdateProgress;
-  /** Machine names, by the names of the machines' resources. */
+  /** Name of the machine to which a resource belongs, by the resource's name. */
   private readonly machineOf = new Map<string, string>();
   private readonly upgrades: Set<string>;
   private readonly hooks: pulumi.ResourceHookBinding | undefined;
@@ -38,7 +37,7 @@ export class UpdateSummary {
         : undefined;
   }
 
-  /** Options that add these hooks to the resources of the machines and gates, at any depth below the component. */
+  /** Options that add the hooks to the resources of machines and gates, at any depth below the component. */
   watching(opts: pulumi.ComponentResourceOptions = {}): pulumi.ComponentResourceOptions {
     const { hooks } = this;
     if (hooks === undefined) return opts;
@@ -49,7 +48,10 @@ export class UpdateSummary {
     return { ...opts, transformations: [...(opts.transformations ?? []), addHooks] };
   }
 
-  /** Records that a machine is complete, or had nothing to do; undefined without hooks, as in a preview. */
+  /**
+   * Function that records a machine as complete, also if the machine had nothing to do; undefined without hooks, as in
+   * a preview.
+   */
   get settled(): ((machine: string) => void) | undefined {
     return this.hooks && ((machine) => this.progress.settles(machine));
   }

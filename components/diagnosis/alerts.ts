@@ -11,7 +11,7 @@ interface AlertRule {
   annotations: { summary: string; description: string };
 }
 
-/** A rule by the metric that it watches; its texts do not name the card. */
+/** An alert rule without its query and the card's name, which `alertRules` adds. */
 type WatchedMetric = {
   metric: string;
   for?: string;
@@ -32,8 +32,8 @@ const alerts: Record<
 };
 
 /**
- * The exporter shows only the last error code, until it restarts, e.g. at a reboot (dcgm-exporter#500). A program's
- * code may follow that of a card, so each code counts for a quarter of an hour.
+ * The exporter shows only a card's last Xid, until the exporter restarts, e.g. at a reboot (dcgm-exporter#500). A
+ * harmless Xid of a program may soon replace the Xid of a broken card. So each rule looks at the last 15 minutes.
  */
 const xidRules = Object.entries(alerts).map(
   ([xidGroup, [alert, cause]]): [string, WatchedMetric] => {
@@ -52,9 +52,9 @@ const xidRules = Object.entries(alerts).map(
 );
 
 /**
- * Alert rules of Prometheus about the cards: their Xids, memory and clocks, and the number of cards in each machine. A
- * machine with `mayBeAway` causes an alert only while it shows some of its cards. The exporter's label of the node is
- * `Hostname`, from 4.8.3 on `hostname` (dcgm-exporter#655); each rule accepts both.
+ * Alert rules of Prometheus about the cards: their Xids, memory and clocks, and the number of cards in each machine.
+ * The alert about missing cards ignores a machine with `mayBeAway` that shows no card at all. The exporter names the
+ * node in the label `Hostname`, and from 4.8.3 on in `hostname` (dcgm-exporter#655); each rule accepts both labels.
  */
 export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">): AlertRule[] {
   const cardRules = [...xidRules, ...Object.entries<WatchedMetric>(alertTable.rules)].map(

@@ -4,7 +4,7 @@ import type { Observations } from "./observations";
 
 /**
  * Leaves out the machines with `mayBeAway` that are offline: their Talos API gave no answer, and their node is not
- * ready in Kubernetes. Also reduces the number of pods that DaemonSets want. Pure.
+ * ready in Kubernetes. Also subtracts these machines from the number of pods that DaemonSets want. Pure.
  *
  * @returns the remaining plan and observations, with the names of the offline machines.
  */

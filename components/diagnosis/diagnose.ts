@@ -6,17 +6,17 @@ import { systemOf } from "./system";
 
 /** Failure of a running system, with cause and remedy. */
 export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
-  /** Name of the fix that prevents it, or of a cause that no fix prevents. */
+  /** Name of the fix that prevents the failure, or name of the cause if no fix prevents it. */
   fix: FixId | CauseId;
   /** Observations that show the failure, one line each. */
   evidence: string[];
 }
 
 /**
- * Finds the known failures of a system, without their consequences. Pure; empty if no known failure explains the
- * observations.
+ * Finds the known failures that the observations show, without failures that are only consequences of another one.
+ * Pure; empty if there are none.
  *
- * @param plan Plan of the stack; without it the system is derived from the observations.
+ * @param plan Plan of the stack; without a plan, `systemOf` derives the system from the observations.
  */
 export function diagnose(observations: Observations, plan?: Plan): Diagnosis[] {
   const system = systemOf(observations, plan);
@@ -57,11 +57,14 @@ function independentEvidence(
   return independent.map(lineOf).slice(0, 5);
 }
 
-/** Whether the signs of a fix appear only because another fix is missing. */
+/** Whether the first fix, if it is missing, causes the signs of the second one too. */
 const hides = ({ id, hides: hidden = [] }: Fix, fix: Fix): boolean =>
   hidden === "all" ? id !== fix.id : hidden.includes(fix.id);
 
-/** Fixes in the values of the release, or in the objects that the release installs. */
+/**
+ * Fixes that the GPU provider's Helm release contains, in its values or its objects. For an external release its owner
+ * must make them.
+ */
 const ofRelease = new Set<FixId>([
   "privilegedNamespace",
   "runtimeClass",

@@ -11,8 +11,8 @@ export const lineOf = (evidence: Evidence): string =>
   typeof evidence === "string" ? evidence : evidence.line;
 
 /**
- * Whether an observation and one of the reasons may have the same cause: both are on one node, or at least one names no
- * node.
+ * Whether an observation may have the same cause as one of the reasons: both name the same node, or at least one of the
+ * two names no node.
  */
 export const followsFrom = (evidence: Evidence, reasons: readonly Evidence[]): boolean =>
   reasons.some(
@@ -20,7 +20,10 @@ export const followsFrom = (evidence: Evidence, reasons: readonly Evidence[]): b
       typeof evidence === "string" || typeof reason === "string" || evidence.node === reason.node,
   );
 
-/** Matching lines of messages, each with the name of its subject; with a namespace, only messages of that namespace. */
+/**
+ * Lines of messages that match a pattern, each with the name of the object that the message is about. With a namespace,
+ * only messages about this namespace or about no namespace.
+ */
 export function matching(
   observations: Observations,
   pattern: RegExp,
@@ -48,5 +51,5 @@ function lineWith(pattern: RegExp, text: string): string {
   return `${start > 0 ? "…" : ""}${line.slice(start, start + 400)}${start + 400 < line.length ? "…" : ""}`;
 }
 
-/** A text as a literal part of a regular expression. */
+/** A text escaped for a regular expression. */
 export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -7,8 +7,8 @@ import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
 
 /**
- * Observations of a system, on which a diagnosis is based. They are plain data; parts that could not be observed are
- * left out.
+ * Observations of a system, on which a diagnosis is based. They are plain data, without the fields that could not be
+ * observed.
  */
 export interface Observations {
   pods?: ObservedPod[];
@@ -26,7 +26,9 @@ export interface Observations {
   events?: ObservedEvent[];
 }
 
-/** An observed object. Only its known properties are required. */
+/**
+ * Type of an observed object: the fields that the function `Make` returns. Only the fields in `Required` are required.
+ */
 type Observed<
   Make extends (...given: any[]) => object,
   Required extends keyof ReturnType<Make>,
@@ -57,12 +59,12 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, logs: Contain
     nodeSelector: spec?.nodeSelector ?? {},
     /** `Pending`, `Running`, `Succeeded`, `Failed`. */
     phase: status?.phase ?? "Unknown",
-    /** Whether it requests a resource of NVIDIA or claims devices. */
+    /** Whether the pod requests a resource `nvidia.com/…`, or claims devices. */
     gpus: containers.some(
       ({ resources: { claims = [], limits = {} } = {} }) =>
         claims.length > 0 || Object.keys(limits).some((limit) => limit.startsWith("nvidia.com/")),
     ),
-    /** Units of NVIDIA's resources that its containers request, by resource. */
+    /** Amount of each resource `nvidia.com/…` that the pod's containers request together. */
     requests: requestsOf(containers),
     initContainers: (status?.initContainerStatuses ?? []).map(container),
     containers: (status?.containerStatuses ?? []).map(container),
@@ -72,9 +74,9 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, logs: Contain
       reason: status?.reason,
       message: status?.message,
       node: spec?.nodeName,
-      /** Controller that owns it, as `DaemonSet/name`; absent for a bare pod. */
+      /** Controller that owns the pod, as `DaemonSet/name`; absent for a bare pod. */
       owner: owner && `${owner.kind}/${owner.name}`,
-      /** Name of its RuntimeClass. */
+      /** Name of the pod's RuntimeClass. */
       runtimeClass: spec?.runtimeClassName,
       /** `NVIDIA_VISIBLE_DEVICES` in a container's environment, if the pod sets it. */
       visibleDevices: env.find((variable) => variable.name === "NVIDIA_VISIBLE_DEVICES")?.value,
@@ -111,10 +113,10 @@ function observedContainer(
       /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
       reason: stateDetails?.reason,
       message: stateDetails?.message,
-      /** Message of its last exit; absent for a container that now runs well. */
+      /** Message of the container's last exit; absent if the container is ready now. */
       lastMessage: ready ? undefined : lastTermination && (lastTermination.message ?? log),
       exitCode: terminated?.exitCode,
-      /** End of the log of a running container, in case the container runs but has no effect. */
+      /** End of the log of a running container, because a container may run and still not do its work. */
       log: ready || (running && !lastTermination) ? log : undefined,
     }),
   };
@@ -132,10 +134,10 @@ export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) =
   labels: metadata?.labels ?? {},
   ...defined({ keeper: keeperOf(metadata) }),
   nodeSelector: spec?.template.spec?.nodeSelector ?? {},
-  /** Number of wanted pods and of ready pods. */
+  /** Number of pods that the DaemonSet should have; `ready` is the number of ready pods. */
   desired: status?.desiredNumberScheduled ?? 0,
   ready: status?.numberReady ?? 0,
-  /** Whether its controller has not yet processed its last change. */
+  /** Whether the DaemonSet's controller has not yet processed the last change. */
   outdated: status?.observedGeneration !== metadata?.generation,
 });
 
@@ -166,7 +168,7 @@ export const observedNamespace = ({ metadata }: k8s.V1Namespace) => ({
   labels: metadata?.labels ?? {},
 });
 
-/** A Helm release, from the labels of its Secret. */
+/** A Helm release, read from the labels of the Secret of its newest revision. */
 export interface ObservedRelease {
   namespace: string;
   name: string;
@@ -176,7 +178,8 @@ export interface ObservedRelease {
 }
 
 /**
- * Releases by the labels of their Secrets, one per revision; the newest revision of each (helm, pkg/storage/driver).
+ * Helm releases, each in its newest revision. Helm keeps a Secret with labels for each revision (helm,
+ * pkg/storage/driver).
  */
 export function observedReleases(
   secrets: readonly Pick<k8s.V1Secret, "metadata">[],
@@ -209,7 +212,7 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
     ...defined({
       /** Creation time, RFC 3339. */
       created: creationTime && new Date(creationTime).toISOString(),
-      /** Why the gate gave up a smoke test: the pods that use all units. */
+      /** Why the update gave up this smoke test: the pods that use all GPU resource units of the machine. */
       untested: spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined,
     }),
   };
@@ -218,7 +221,10 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
 /** A node in Kubernetes. */
 export type ObservedNode = Observed<typeof observedNode, "name" | "labels">;
 
-/** @param published devices that drivers publish for all nodes; undefined if they could not be observed. */
+/**
+ * @param published ResourceSlices of all nodes, in which DRA drivers list their devices; undefined if they could not be
+ *   observed.
+ */
 export function observedNode(
   node: k8s.V1Node,
   published: readonly k8s.V1ResourceSlice[] | undefined,
@@ -232,24 +238,24 @@ export function observedNode(
     ...nameOf(metadata),
     labels: metadata?.labels ?? {},
     ready,
-    /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and devices for claims, by device class. */
+    /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and the number of devices for claims, by DeviceClass. */
     allocatable: offeredBy(node, slices),
-    /** Its cards with their memory, from NVIDIA's programs; empty if they report none. */
+    /** The node's cards with their memory, as NVIDIA's programs report them; empty if they report none. */
     cards: reportedCards(node, slices),
-    /** Whether it is cordoned. */
+    /** Whether the node is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */
     taints: (spec?.taints ?? []).map(({ key, value, effect }) =>
       describeTaint({ key, effect, ...defined({ value }) }),
     ),
     ...defined({
-      /** Set if its devices for claims could not be read, so that `allocatable` lacks them. */
+      /** Set if the ResourceSlices could not be read, so that `allocatable` lacks devices for claims. */
       devicesUnseen: published === undefined ? true : undefined,
-      /** Message of the kubelet or of the control plane why it is not ready. */
+      /** Reason and message of the condition `Ready`, if the node is not ready. */
       notReady: condition && !ready ? wordsOf(condition) : undefined,
       /**
-       * Handlers of its container runtime; absent if the kubelet does not report them (Kubernetes ≤ 1.30, containerd <
-       * 2).
+       * Handlers of the node's container runtime; absent if the kubelet does not report them (Kubernetes ≤ 1.30,
+       * containerd < 2).
        */
       runtimeHandlers: handlers.length > 0 ? handlers : undefined,
       /** Operating system that the node reports, e.g. `Talos (v1.12.6)`. */
@@ -261,16 +267,16 @@ export function observedNode(
 const wordsOf = ({ reason, message }: k8s.V1NodeCondition): string =>
   [reason, message].filter(Boolean).join(": ") || "the condition gives no reason";
 
-/** A machine, as its Talos API reports it. */
+/** A machine, as its Talos API describes it. */
 export interface ObservedMachine {
   name: string;
-  /** Talos release that it runs, e.g. `v1.12.6`. */
+  /** Talos release that the machine runs, e.g. `v1.12.6`. */
   talosVersion?: string;
-  /** Schematic of the image that it runs. */
+  /** ID of the schematic of the image that the machine runs. */
   schematicId?: string;
   /**
-   * ID of that schematic with sorted extensions, to compare with the plan's `imageId`; undefined unless it is known
-   * to differ from `schematicId`.
+   * ID of the same schematic with sorted extensions. The plan's `schematicId` also belongs to sorted extensions, so
+   * these two IDs can be compared. Absent if `schematicId` is absent.
    */
   imageId?: string;
   installImage?: string;
@@ -278,23 +284,29 @@ export interface ObservedMachine {
   modules?: string[];
   /** Version of the loaded driver; null or undefined if none is loaded. */
   driverVersion?: string | null;
-  /** NVIDIA's cards on its PCI bus; undefined if not observed. */
+  /** Number of NVIDIA's cards on the machine's PCI bus; undefined if not observed. */
   cards?: number;
-  /** Their PCI IDs, e.g. `10de:2204`; undefined if not observed. */
+  /** PCI IDs of these cards, e.g. `10de:2204`; undefined if not observed. */
   cardIds?: string[];
-  /** Command line that its kernel was started with; undefined if not observed. */
+  /** Command line of the running kernel; undefined if not observed. */
   commandLine?: string;
-  /** Names of its image's extensions, e.g. `nvidia-container-toolkit-production`; undefined if not observed. */
+  /**
+   * Names of the extensions in the running image, e.g. `nvidia-container-toolkit-production`; undefined if not
+   * observed.
+   */
   extensions?: string[];
-  /** Stage of its boot, e.g. `running`, `booting`. */
+  /** Stage that Talos reports for the machine, e.g. `running`, `booting`. */
   stage?: string;
-  /** Lines of its kernel log about a boot that does not go on. */
+  /** Lines of the kernel log about a boot that Talos has paused. */
   bootErrors?: string[];
   /** Paths that the active configuration has more than once under machine.files. */
   repeatedFiles?: string[];
   /** Whether the next boot uses another configuration than the active one; undefined if not observed. */
   staged?: boolean;
-  /** The containerd part of the active configuration (TOML); empty if it has none, undefined if not observed. */
+  /**
+   * Content (TOML) of the file `20-customization.part` in the active configuration; empty if the configuration does not
+   * write this file, undefined if not observed.
+   */
   containerdPart?: string;
   /** containerd's whole configuration, merged by Talos (TOML); undefined if not observed. */
   mergedContainerd?: string;
@@ -313,17 +325,17 @@ export const observedEvent = ({
   reason,
   message,
 }: k8s.CoreV1Event) => ({
-  /** Its subject, e.g. `DaemonSet/nvidia-device-plugin`. */
+  /** Object that the event is about, e.g. `DaemonSet/nvidia-device-plugin`. */
   object: `${kind}/${name}`,
   message: message ?? "",
   ...defined({ namespace, reason }),
 });
 
-/** A message with its subject. */
+/** A message, and the object that it is about. */
 export interface Message {
   about: string;
   namespace?: string;
-  /** Node of its subject; undefined if it does not concern a single node. */
+  /** Node of the object in `about`; undefined if the message does not concern a single node. */
   node?: string;
   text: string;
 }

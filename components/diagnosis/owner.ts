@@ -3,8 +3,9 @@ import type { Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * Remedy for a missing external release, which no update of the stack restores. The owner is found by the marks on the
- * remaining objects, else in the stack's files. Undefined if the stack installs the release.
+ * Remedy for a missing external release, which an update of the stack cannot restore: the command of the tool that
+ * installed the release. Labels and annotations of the remaining objects name this tool, else the files of `external`.
+ * Undefined if the stack installs the release.
  */
 export function ownersRemedy(
   { kubernetes }: Plan,

@@ -19,11 +19,11 @@ export interface System {
    */
   gpuMachines: { name: string; schematicId?: string }[];
   runtimeClass: { name: string; owner: Plan["kubernetes"]["runtimeClass"]["owner"] };
-  /** Labels that the pods of the release require of a GPU node. */
+  /** Node selector with which the pods of the release select GPU nodes. */
   nodeSelector: Record<string, string>;
 }
 
-/** The system of a plan; without a plan, the observed system. */
+/** The system that a plan describes; without a plan, the system that the observations show. */
 export const systemOf = (observations: Observations, plan?: Plan): System =>
   plan === undefined ? observedSystem(observations) : plannedSystem(plan);
 
@@ -68,8 +68,8 @@ function observedSystem(observations: Observations): System {
 const EXTENSION = "extensions.talos.dev/";
 
 /**
- * Extensions of a node's image, by the names in their manifests, with their versions; undefined if its labels name
- * none.
+ * Versions of the extensions in a node's image, by the names in the extensions' manifests; undefined if the node's
+ * labels name none.
  */
 export function labelledExtensions(
   labels: Record<string, string>,
@@ -87,8 +87,8 @@ const hasDriverExtension = ({ labels }: ObservedNode): boolean =>
   );
 
 /**
- * Whether a node shows a card: its image has NVIDIA's modules, its PCI bus has a card, or the kubelet lists the
- * resource.
+ * Whether a node has signs of a card: its image has NVIDIA's kernel modules, a label reports a card on the PCI bus, or
+ * the kubelet lists a resource `nvidia.com/…`.
  */
 export const showsGpu = (node: ObservedNode): boolean =>
   hasDriverExtension(node) ||
@@ -100,13 +100,13 @@ export const showsGpu = (node: ObservedNode): boolean =>
         /^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key)),
   );
 
-/** A node's Talos release, e.g. `v1.12.6`; undefined on another system. */
+/** A node's Talos release, e.g. `v1.12.6`; undefined if the node does not run Talos. */
 export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): string | undefined =>
   /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
 
 /**
- * The observed GPU provider. The operator's own objects distinguish it from the standalone plugin, whose DaemonSet is
- * named after its release and chart. NVIDIA's manifest without Helm gives its DaemonSet the same name as the operator's
+ * The observed GPU provider. The operator is recognized by its own objects, and not by the device plugin's DaemonSet:
+ * NVIDIA's static manifest of the standalone plugin gives its DaemonSet the same name as the operator
  * (k8s-device-plugin, deployments/static).
  */
 function observedRelease(observations: Observations): {

@@ -3,8 +3,8 @@ import type { GpuProviderName, Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * Namespace in which the GPU provider was observed: that of the operator's own objects, else of the DaemonSet with a
- * pod on each machine. Undefined if none of these objects exists.
+ * Namespace in which the GPU provider's objects were observed, e.g. the operator's Deployment or the device plugin's
+ * DaemonSet. Undefined if none of these objects exists.
  */
 export function observedNamespaceOf(
   mode: GpuProviderName,
@@ -24,7 +24,7 @@ export function observedNamespaceOf(
   return objects.find(({ name }) => isOfProvider(name))?.namespace;
 }
 
-/** The plan with the observed namespace of the release, if the stack does not name it. */
+/** The plan. If the stack does not name the release's namespace, the plan gets the observed one. */
 export function withWhereabouts(plan: Plan, observations: Observations): Plan {
   const { assumesNamespace, mode, release } = plan.kubernetes;
   const namespace = assumesNamespace ? observedNamespaceOf(mode, observations) : undefined;

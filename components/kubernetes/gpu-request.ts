@@ -7,27 +7,27 @@ import { labels } from "./pods";
 
 /** Cards that a pod requests. */
 export interface GpuNeed {
-  /** Extended resource, or DeviceClass of a claim. */
+  /** Name of the extended resource, or of the DeviceClass if the pod uses a claim. */
   resourceOrClass: pulumi.Input<string>;
   /** Default 1. */
   gpus?: number | undefined;
-  /** Claim with which the pod requests them. Default: the pod requests an extended resource. */
+  /** Claim by which the pod requests the cards. Default: the pod requests an extended resource. */
   claim?: ClaimSpec | undefined;
   /** Namespace of the pod. */
   namespace: pulumi.Input<string>;
 }
 
-/** Fields of a pod that requests cards, and of its container. */
+/** The fields of a pod and of its container that request cards. */
 export interface GpuRequest {
   pod: Pick<k8s.types.input.core.v1.PodSpec, "resourceClaims">;
   resources: { limits?: pulumi.Output<Record<string, string>>; claims?: { name: string }[] };
 }
 
 /**
- * Requests cards for a pod, by an extended resource or by a claim. An extended resource is set as a limit only. The
- * user's own claim is used by its name; for any other claim, Kubernetes creates one per pod from a template. Templates
- * are immutable, so the template's name has a hash of its content, and a changed template restarts the pod. In each
- * case the scheduler places the pod on a node that has the cards.
+ * Returns the fields by which a pod requests cards: a limit for an extended resource, or a ResourceClaim. A claim of
+ * the user is named in the pod. For any other claim this function creates a ResourceClaimTemplate, from which
+ * Kubernetes creates a claim for each pod. A template is immutable, so its name has a hash of its content, and a
+ * changed template restarts the pod.
  *
  * @param owner Beginning of the template's name.
  */

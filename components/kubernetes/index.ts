@@ -16,40 +16,44 @@ import { validationMarkers } from "./validation-markers";
 
 /** Resources that are ready before a workload may use a GPU. */
 interface Gate {
-  /** Ready once every smoke test has ended; undefined without a GPU machine. */
+  /** Ready once every smoke test has passed or was given up; undefined without a GPU machine. */
   tests: command.local.Command | undefined;
   powerLimits: k8s.apps.v1.DaemonSet[];
 }
 
 /**
- * The machines that the objects in Kubernetes wait for: first those of `upgrade.first`, if there are any, and then the
- * others.
+ * The machines for which the objects in Kubernetes wait, in two stages: first those of `upgrade.first`, if there are
+ * any, then the others.
  */
 export interface Stages {
   /** Resources that the first step waits for: the machines with loaded drivers. */
   ahead: pulumi.Resource[];
   /**
-   * Creates the other machines, which wait for the smoke tests of `upgrade.first`. Returns, by node name of each GPU
-   * machine, the resources to wait for. Default: there are no other machines.
+   * Creates the machines of the second stage, which wait for the smoke tests of `upgrade.first`. Returns the resources
+   * to wait for, by the node name of each GPU machine. Default: there is no second stage.
    */
   rest?: (tested: pulumi.Resource) => Map<string, pulumi.Resource[]>;
 }
 
-/** Resources around the objects in Kubernetes. */
+/** What the objects in Kubernetes depend on. */
 export interface StackContext extends Stages {
   /** Resource whose replacement also replaces the GPU provider. Default: none. */
   exposure?: pulumi.Resource;
-  /** Credentials of the gate, which uses the kubeconfig among them; without it, the file that KUBECONFIG names. */
+  /**
+   * Credentials. The wait for the smoke tests uses the kubeconfig among them; without a kubeconfig, it uses the file
+   * that KUBECONFIG names.
+   */
   secrets?: Secrets;
-  /** Restores missing or changed objects. Default: only changes of the stack touch objects. */
+  /** Restores missing or changed objects. Default: an update touches only objects that the stack changes. */
   reconcile?: ReturnType<typeof reconciling>;
 }
 
 /**
- * Creates the resources that offer the GPUs in the cluster, in order: namespace, requirements of the release, the
- * release, and the gate. Pulumi deletes them in the opposite order. Each step waits only for the previous one, so that
- * a step's dependencies do not grow with the number of machines. With `upgrade.first`, the steps up to the tests of
- * these machines wait for no other machine. Then come the other machines and their tests, and last the gate.
+ * Creates the resources that offer the GPUs in the cluster, in this order: the namespace, the objects that the release
+ * requires, the release, the smoke tests, and the gate. The gate is the resource that waits for the smoke tests. Pulumi
+ * deletes these resources in the opposite order. Each step depends only on the previous one, so the number of
+ * dependencies does not grow with the number of machines. With `upgrade.first`, the steps up to these machines' smoke
+ * tests wait for no other machine. Then follow the other machines and their tests, and last the gate.
  */
 export function gpuStack(
   name: string,
@@ -167,12 +171,12 @@ export function gpuStack(
 }
 
 /**
- * The namespace of the GPU release, with its Pod Security labels. Talos enforces `baseline` everywhere but in
- * `kube-system` (talos pkg/machinery/config: default admission control), and the operands mount host paths. The labels
- * must exist before the chart: its Node Feature Discovery workers start before the operator, which could label the
- * namespace.
+ * The namespace of the GPU release, with its Pod Security labels. They allow host paths, which the operands mount: by
+ * default Talos enforces `baseline` in every namespace but `kube-system` (talos pkg/machinery/config: default admission
+ * control). The labels must exist before the chart is installed, because the chart's Node Feature Discovery workers
+ * start before the operator could label the namespace.
  *
- * @returns undefined if the namespace is the cluster's own (`kube-system`).
+ * @returns undefined if the stack does not create the namespace, e.g. `kube-system`.
  */
 function gpuNamespace(
   name: string,
@@ -188,10 +192,11 @@ function gpuNamespace(
 }
 
 /**
- * The RuntimeClass that starts a pod with containerd's NVIDIA runtime. The GPU Operator creates it itself (gpu-operator
- * controllers/object_controls.go), and a second owner would conflict; the device plugin's chart creates none.
+ * The RuntimeClass that makes containerd start a pod with NVIDIA's runtime. The device plugin's chart creates none. The
+ * GPU Operator creates this class itself (gpu-operator controllers/object_controls.go), so the stack must not create it
+ * too.
  *
- * @returns undefined if the operator creates it.
+ * @returns undefined if the stack does not create the class.
  */
 function runtimeClass(
   name: string,
@@ -207,8 +212,8 @@ function runtimeClass(
 }
 
 /**
- * An output that resolves only after the gate, and makes its users depend on the gate. A preview already knows its
- * value, because the output depends only on the URNs of the gate's resources.
+ * An output that resolves only after the gate. A resource that uses the output depends on the gate's resources. The
+ * output is made from their URNs, so a preview already knows its value.
  */
 export function afterGate<T>(gate: Gate, value: T): pulumi.Output<T> {
   const urns = [...(gate.tests ? [gate.tests] : []), ...gate.powerLimits].map(

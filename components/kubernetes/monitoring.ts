@@ -13,8 +13,8 @@ const port = 9400;
 
 /**
  * Creates the objects for metrics of the cards. The GPU Operator installs exporter and ServiceMonitor by chart values.
- * For the standalone device plugin and the DRA driver, whose charts have neither, this function creates both. It
- * creates the dashboard in each case.
+ * The charts of the standalone device plugin and of the DRA driver have neither, so this function creates both for
+ * them. It always creates the dashboard.
  */
 export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResourceOptions): void {
   const recipe = plan.kubernetes;
@@ -29,7 +29,7 @@ export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResou
 }
 
 /**
- * Reads a CRD of the Prometheus Operator. If it is missing, the preview fails at this resource, before any machine
+ * Reads a CRD of the Prometheus Operator. If the CRD is missing, the preview fails at this resource, before any machine
  * changes. Without this check the update would fail at its end, and the GPU Operator would silently skip its
  * ServiceMonitor (gpu-operator, controllers/object_controls.go).
  */
@@ -153,9 +153,10 @@ function exporter(
 }
 
 /**
- * Variables that tell the exporter the name of a renamed resource. By default it knows only whole cards and MIG
- * devices, and metrics of renamed slices would name no pod. Source: dcgm-exporter 4.5.3,
- * internal/pkg/transformation/kubernetes.go (iterateGPUDevices); pkg/cmd/app.go (NVIDIA_RESOURCE_NAMES).
+ * Environment variables that tell the exporter the name of a renamed resource, such as `nvidia.com/gpu.shared`. By
+ * default the exporter knows only the names of whole cards and MIG devices, and metrics of other resources would name
+ * no pod. Source: dcgm-exporter 4.5.3, internal/pkg/transformation/kubernetes.go (iterateGPUDevices); pkg/cmd/app.go
+ * (NVIDIA_RESOURCE_NAMES).
  */
 function resourceNames({ resourceName }: KubernetesRecipe): { name: string; value: string }[] {
   const knowsIt =
@@ -167,8 +168,8 @@ function resourceNames({ resourceName }: KubernetesRecipe): { name: string; valu
 
 /**
  * A Grafana dashboard of the cards, as a JSON model (grafana.com/docs, dashboard JSON model). Data source and node are
- * variables, so that it works with any Prometheus that scrapes the exporter. Metrics are per card, even if pods share
- * cards (dcgm-exporter#587).
+ * variables of the dashboard, so it works with any Prometheus that scrapes the exporter. The exporter has one value per
+ * card, even if pods share the card (dcgm-exporter#587).
  */
 function dashboard(
   name: string,

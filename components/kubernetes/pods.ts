@@ -10,7 +10,7 @@ import type { SecretKeySpec } from "../recipe/spec/index";
 export interface GpuToleration {
   /** Key of the taint. */
   key: string;
-  /** How the taint is matched: `Exists` by its key, `Equal` also by its value. */
+  /** How the toleration matches a taint: `Exists` compares only the key, `Equal` compares key and value. */
   operator: string;
   /** Value of the taint, with the operator `Equal`. Default: none. */
   value?: string;
@@ -23,7 +23,10 @@ export function labels(component: string): Record<string, string> {
   return { "app.kubernetes.io/name": component, "app.kubernetes.io/managed-by": "talos-gpu" };
 }
 
-/** Security context of a container without special needs: Pod Security `restricted`, except for the user. */
+/**
+ * Security context of a container without special needs. It satisfies Pod Security `restricted`, except that it sets no
+ * user.
+ */
 export const unprivileged = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ["ALL"] },
@@ -32,8 +35,8 @@ export const unprivileged = {
 
 /**
  * Security context for an administrator's calls to the driver: root with the single capability CAP_SYS_ADMIN
- * (open-gpu-kernel-modules, kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The NVIDIA runtime provides the devices,
- * so the container need not be privileged. Kubernetes refuses `allowPrivilegeEscalation: false` with this capability.
+ * (open-gpu-kernel-modules, kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). NVIDIA's runtime adds the device files, so
+ * the container need not be privileged. Kubernetes refuses `allowPrivilegeEscalation: false` with this capability.
  */
 export const administrator = {
   runAsUser: 0,
@@ -41,7 +44,10 @@ export const administrator = {
   seccompProfile: { type: "RuntimeDefault" },
 };
 
-/** Pod Security `restricted`. NVIDIA's devices are open to every user (mode 0666). */
+/**
+ * Security context for Pod Security `restricted`. It can use GPUs, because every user may open NVIDIA's device files
+ * (mode 0666).
+ */
 export const restricted = {
   ...unprivileged,
   runAsNonRoot: true,
@@ -49,14 +55,17 @@ export const restricted = {
   readOnlyRootFilesystem: true,
 };
 
-/** Whether objects stay in the cluster when they leave the stack, because another owner takes them over. */
+/**
+ * Option that keeps objects in the cluster when they leave the stack, if the stack hands them back to another owner
+ * (`handBack`).
+ */
 export const keepOnDelete = ({
   handBack,
 }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
   handBack ? { retainOnDelete: true } : {};
 
 /**
- * The RuntimeClass of a pod that needs all cards of its machine, with NVIDIA's runtime; undefined if the stack has no
+ * The RuntimeClass of a pod that needs all cards of its machine through NVIDIA's runtime; empty if the stack uses no
  * RuntimeClass.
  */
 export const classOf = ({
@@ -65,7 +74,7 @@ export const classOf = ({
   name === "" ? {} : { runtimeClassName: name };
 
 /**
- * Annotations that give a container all cards if no machine has NVIDIA's runtime; the NRI plugin of the operator's
+ * Annotations that give a container all cards if the machines lack NVIDIA's runtime. The NRI plugin of the operator's
  * toolkit reads them (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
  */
 export const allCardsFor = (
@@ -76,7 +85,9 @@ export const allCardsFor = (
     ? { [`nvidia.cdi.k8s.io/container.${container}`]: "management.nvidia.com/gpu=all" }
     : undefined;
 
-/** Name of the RuntimeClass of a pod that requests cards; empty with claims, whose devices need no RuntimeClass. */
+/**
+ * Name of the RuntimeClass of a pod that requests cards; empty if the pod uses a claim, which needs no RuntimeClass.
+ */
 export const askingClass = ({ runtimeClass: { name }, resourceName }: KubernetesRecipe): string =>
   isDeviceClass(resourceName) ? "" : name;
 
@@ -85,8 +96,9 @@ export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
 /**
- * Update strategy that replaces all pods of a DaemonSet at once. Pulumi waits ten minutes for a DaemonSet, which
- * suffices for only some sixty pods one after another. A restart does not end a pod's effect on its machine.
+ * Update strategy that replaces all pods of a DaemonSet at once. If the pods were replaced one after another, the ten
+ * minutes that Pulumi waits for a DaemonSet would suffice for about sixty. A power limit and the marker files outlast a
+ * restart of the pod that sets them.
  */
 const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
@@ -126,7 +138,7 @@ export function daemonSet(
 }
 
 /**
- * Whether a resource is only read (`get`), and therefore external. Transformations receive it like the stack's own
+ * Whether Pulumi only reads a resource (`get`), because another owner manages it. Transformations also receive such
  * resources.
  */
 export const isRead = (opts: pulumi.ResourceOptions): boolean =>
@@ -153,21 +165,25 @@ export function kubernetesName(...words: string[]): string {
 }
 
 /**
- * Name of a resource whose object gets a generated name: Pulumi adds eight hexadecimal digits, and eight more for a
- * replacement, which still fits into a label. An object that a killed Pulumi has lost then does not block the next one.
+ * Name of a Pulumi resource whose object gets a generated name. Pulumi adds eight hexadecimal digits to it, and eight
+ * more for a replacement, and the result still fits into a label. So an object that a killed update left does not block
+ * the creation of the next object.
  *
- * @param owner distinguishes resources with the same words.
+ * @param owner text that distinguishes resources with the same words.
  */
 export const namedByPulumi = (owner: string, ...words: string[]): string =>
   ownedName(owner, kubernetesName(...words).slice(0, 47));
 
-/** Name of a resource whose object gets a generated name. `beginning` is a valid name of at most 47 characters. */
+/**
+ * Name of a Pulumi resource whose object gets a generated name. `beginning` is a valid name of at most 47 characters.
+ */
 export const ownedName = (owner: string, beginning: string): string =>
   `${beginning}-${shortHash(owner, 6)}`;
 
 /**
- * Annotation of a Job. The next update then replaces the Job if it has not succeeded: a failed Job never runs again, so
- * it would fail every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
+ * Annotation of a Job that makes the next update replace the Job if it has not succeeded. Without it, a failed Job,
+ * which never runs again, would fail every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go,
+ * Diff).
  */
 export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
 
@@ -175,8 +191,8 @@ export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
 const reference = /(?<!\$)\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g;
 
 /**
- * Environment of a container as a list, sorted by name. A variable comes after those that it refers to, because the
- * kubelet expands only earlier ones in `$(NAME)` (kubernetes, third_party/forked/golang/expansion).
+ * Environment of a container as a list, sorted by name. A variable comes after the variables that it refers to, because
+ * the kubelet expands `$(NAME)` only if NAME comes earlier (kubernetes, third_party/forked/golang/expansion).
  */
 export function envList(env: Record<string, string> = {}): { name: string; value: string }[] {
   const remaining = new Map(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -193,8 +209,8 @@ export function envList(env: Record<string, string> = {}): { name: string; value
 }
 
 /**
- * A container's variable with the value of a Secret's key, so that Pulumi's state does not contain the value; empty
- * without a Secret.
+ * An environment variable that gets its value from a Secret's key, so that Pulumi's state does not contain the value;
+ * an empty list without a Secret.
  */
 export const secretVariable = (
   variable: string,

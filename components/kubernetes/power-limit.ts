@@ -11,9 +11,9 @@ const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,util
 const checkSeconds = 1800;
 
 /**
- * Script that sets the limit of every card. It sets the limit again after a reboot or a reload of the driver, which
- * reset it (nvidia-smi manual, --power-limit). If a card does not accept the limit, the script fails with the card's
- * range. Each check also logs the card's utilisation, which helps to watch shared cards.
+ * Script that sets the power limit of every card. It repeats this, because a reboot or a reload of the driver resets
+ * the limit (nvidia-smi manual, --power-limit). If a card does not accept the limit, the script fails with a message
+ * that names the card's range. Each check also logs the card's utilisation, which helps to watch shared cards.
  */
 const script = `
 set -u
@@ -38,8 +38,8 @@ done
 `.trim();
 
 /**
- * Creates the power limits of the cards: one DaemonSet for each distinct limit, on the machines that have it. The GPU
- * Operator has no such feature (gpu-operator#942).
+ * Creates the power limits of the cards: one DaemonSet for each distinct limit, on the machines with this limit. The
+ * GPU Operator has no such feature (gpu-operator#942).
  *
  * @param machines the machines with GPUs.
  */

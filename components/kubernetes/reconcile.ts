@@ -6,16 +6,17 @@ import { MANAGER } from "../clients/kubernetes/manager";
 import type { PutBackTask } from "../program/task";
 import { isRead } from "./pods";
 
-/** Limit of a check of one step's objects, with one or two requests for each. */
+/** Time limit for the check of one step's objects. It needs one or two requests per object. */
 const LIMIT = "10m";
 
 /**
- * Restores the stack's objects if its `reconcileToken` changes. Pulumi trusts its state: it treats a deleted object as
- * unchanged, and its provider fails to update such an object (pulumi-kubernetes, provider/pkg/await/await.go, Update).
- * So the machine program checks every object when the token changes. It restores missing or changed objects with
- * Pulumi's field manager and text, so that Pulumi owns the result.
+ * Restores the stack's objects if the stack's `reconcileToken` changes. Pulumi trusts its state: it does not notice
+ * that an object was deleted, and its provider fails to update such an object (pulumi-kubernetes,
+ * provider/pkg/await/await.go, Update). So the machine program checks every object when the token changes. It restores
+ * missing or changed objects with Pulumi's field manager and with the inputs that Pulumi would send, so that Pulumi
+ * owns the fields.
  *
- * There is one check for each step of the chain, so that the objects that a step needs exist before it. Without a token
+ * Each step of `gpuStack` has its own check, so that the objects that a step needs exist before it. Without a token
  * nothing is checked.
  */
 export const reconciling = (name: string, token: string | undefined, secrets: Secrets) => ({
@@ -34,7 +35,10 @@ class Step {
     private readonly secrets: Secrets,
   ) {}
 
-  /** Options that add an object to the step. Their transformation runs after those that change the object. */
+  /**
+   * Options that add an object to the step. Their transformation runs after the ones that change the object, so it
+   * records the final inputs.
+   */
   with(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
     if (this.token === undefined) return opts;
     const recordObject: pulumi.ResourceTransformation = ({
@@ -91,8 +95,8 @@ class Step {
 }
 
 /**
- * Annotation of a name that Pulumi generated; without it Pulumi would generate a new name (pulumi-kubernetes,
- * provider/pkg/metadata/naming.go).
+ * Annotation of an object whose name Pulumi generated. If the restored object lacked it, Pulumi would generate a new
+ * name (pulumi-kubernetes, provider/pkg/metadata/naming.go).
  */
 const autonamed = "pulumi.com/autonamed";
 

@@ -5,13 +5,14 @@ import type { ReleaseRecipe } from "../recipe/types";
 import { outlasting } from "./timeouts";
 
 /**
- * The Helm release of the GPU provider or of LeaderWorkerSet. It is a release and not a chart rendered by Pulumi,
- * because the operator's chart upgrades its CRDs in a hook. It is ready when the chart's own objects are; the gate
- * waits for the pods that the operator starts afterwards.
+ * The Helm release of the GPU provider or of LeaderWorkerSet. It is a real Helm release, and not a chart rendered by
+ * Pulumi, because the operator's chart upgrades its CRDs in a Helm hook. The release is ready when the chart's own
+ * objects are ready. The gate (`testsPassed`) waits for the pods that the operator starts afterwards.
  *
- * @param limit Seconds until the chart's objects are ready.
+ * @param limit Seconds within which the chart's objects must become ready.
  * @param reconcileToken A new text makes Helm upgrade the release to its present state, which restores missing objects
- *   (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm keeps it as the revision's description.
+ *   (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm stores the token as the revision's
+ *   description.
  */
 export function gpuRelease(
   name: string,
@@ -52,10 +53,11 @@ export function gpuRelease(
 
 /**
  * Whether Helm must replace the existing objects of the chart (`--force`, pkg/kube/client.go, updateResource), because
- * a patch would keep a field that the chart drops. The device plugin's chart has a service account only with a config,
- * which time slicing adds. The patch of a DaemonSet that loses `serviceAccountName` leaves its alias `serviceAccount`,
- * which the API server reads back as the name (kubernetes, pkg/apis/core/v1/conversion.go,
- * Convert_v1_PodSpec_To_core_PodSpec). Helm then deletes the account, and the DaemonSet can no longer create pods.
+ * a patch would keep a field that the chart no longer sets. The device plugin's chart has a service account only with a
+ * `config`, which time slicing adds. If `serviceAccountName` leaves the DaemonSet, a patch leaves its alias
+ * `serviceAccount`, from which the API server sets `serviceAccountName` again (kubernetes,
+ * pkg/apis/core/v1/conversion.go, Convert_v1_PodSpec_To_core_PodSpec). Helm then deletes the account, and the DaemonSet
+ * can no longer create pods.
  */
 const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-device-plugin";
 
@@ -64,7 +66,8 @@ const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-dev
  * release, but not with an upgrade (helm, pkg/action/upgrade.go). So Pulumi replaces a release if one of these inputs
  * changes. In the device plugin's chart, `nfd` and `gfd` both add the CRDs of Node Feature Discovery. Without these
  * CRDs the pods of Node Feature Discovery and of GPU feature discovery exit. A new release of LeaderWorkerSet, such as
- * 0.9.0, may have CRDs that its controller needs; sets and their pods stay during the replacement.
+ * 0.9.0, may bring CRDs that its controller needs. The LeaderWorkerSets and their pods stay in the cluster during the
+ * replacement.
  */
 const kindsComeWith: Record<string, string[]> = {
   "nvidia-device-plugin": ["values.nfd", "values.gfd"],

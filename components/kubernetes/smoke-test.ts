@@ -9,9 +9,9 @@ import { askingClass, labels, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
- * The PriorityClass of all tests, which never preempts pods. Without it a test would take the unit of a pod whose
- * priority is below the cluster's default. Its name contains the stack, because classes are cluster-wide and other
- * stacks may share the cluster.
+ * The PriorityClass of all smoke tests, which never preempts pods. Without this class a test would get the cluster's
+ * default priority, and could preempt a pod with a lower priority to get its GPU. The name contains a hash of the
+ * stack, because a PriorityClass is cluster-wide and several stacks may share the cluster.
  */
 export function testPriority(
   name: string,
@@ -46,16 +46,16 @@ export const testRequest = (
     : undefined;
 
 /**
- * The smoke test of one machine: a Job that requests one unit of the GPU resource, or claims one card, on that machine,
- * and computes on it. Its image exits with 0 only if the card computed correctly. A second container requests no card,
- * and reports which cards it sees.
+ * The smoke test of one machine: a Job that computes on one card of this machine. It requests one unit of the GPU
+ * resource, or claims one card. Its image exits with 0 only if the card computed correctly. A second container requests
+ * no card, and reports which cards it sees.
  *
- * A Job is immutable. Pulumi replaces it if it failed, or if its subject changed: its pod has a hash of the driver, the
- * machine's GPU configuration and the release. Pulumi generates a new name each time, so the new Job runs before the
- * old one is deleted. Resources behind the gate are not replaced.
+ * A Job is immutable, so Pulumi replaces it if it failed, or if what it tests has changed: its pod has a hash of the
+ * driver, the machine's GPU configuration and the release. Pulumi generates a new name each time, so the new Job runs
+ * before the old one is deleted. The replacement does not replace the resources that wait for the test.
  *
- * @param name Name of the resource, short enough for the part that Pulumi adds.
- * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.
+ * @param name Name of the resource, short enough for the digits that Pulumi adds.
+ * @param limit Seconds within which the test must pass. They include the wait for the device plugin and for the image.
  * @param of The results of `testPriority` and `testRequest`.
  */
 export function smokeTest(
@@ -103,7 +103,7 @@ export function smokeTest(
   );
 }
 
-/** The subject of the test: if any of it changes, an earlier pass no longer counts. */
+/** Everything that the test tests: if any of these values changes, the test must run again. */
 const whatIsTested = (recipe: KubernetesRecipe, machine: MachineRecipe): unknown[] => [
   [machine.name, machine.talosVersion, machine.schematicId, machine.driverVersion],
   [machine.kernelModules, machine.sysctls, machine.containerdPart],
@@ -117,7 +117,7 @@ const whatIsTested = (recipe: KubernetesRecipe, machine: MachineRecipe): unknown
   ...(splitOf(recipe, machine) ? [[recipe.mig?.config]] : []),
 ];
 
-/** How the machine's cards are split; undefined if they are whole, e.g. because they have no MIG. */
+/** How MIG splits the machine's cards; undefined if the cards are whole, e.g. because they cannot use MIG. */
 function splitOf(
   { mig }: KubernetesRecipe,
   { nodeLabels }: MachineRecipe,
@@ -125,7 +125,10 @@ function splitOf(
   return nodeLabels["nvidia.com/mig.config"] === undefined ? undefined : mig;
 }
 
-/** The cluster's resource; or another resource of the machine, if it offers whole cards together with MIG devices. */
+/**
+ * The GPU resource that the test requests: the one of the workloads, or another resource that the machine offers if it
+ * lacks that one, e.g. in a cluster with whole cards and MIG devices.
+ */
 export const resourceOf = (
   { resourceName }: KubernetesRecipe,
   { allocatable }: MachineRecipe,
@@ -163,8 +166,8 @@ function testPod(
 
 /**
  * A container of the same image that requests no card and reports which cards it sees. With NVIDIA's runtime, an image
- * that sets NVIDIA_VISIBLE_DEVICES=all sees every card, and the gate reports that. Without that runtime it must see no
- * card, or the test fails.
+ * that sets NVIDIA_VISIBLE_DEVICES=all sees every card, and the update warns about that. Without NVIDIA's runtime, the
+ * container must see no card, or the test fails.
  */
 function onlooker(recipe: KubernetesRecipe): Container {
   const script =
@@ -186,9 +189,10 @@ function onlooker(recipe: KubernetesRecipe): Container {
 const split = { "nvidia.com/mig.config.state": "success" };
 
 /**
- * An init container that fails on a card that is not split with this profile. The label alone is not enough. A reboot
- * removes the MIG devices but not the label, and after a change of the profile the old label stays for a moment. The
- * check uses the same device as the test, because containers use the devices of init containers again.
+ * An init container that fails if the pod's device is not a MIG device of this profile. The node label alone does not
+ * prove this: a reboot removes the MIG devices and keeps the label, and after a change of the profile the old label
+ * stays for a moment. The check and the test use the same device, because the kubelet gives the devices of init
+ * containers to the pod's containers.
  */
 function sliceCheck(profile: string, container: Omit<Container, "name">): Container {
   const script =

@@ -8,7 +8,7 @@ import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { resourceOf } from "./smoke-test";
 import { outlasting } from "./timeouts";
 
-/** Tests that the gate waits for, and its time limit. */
+/** The smoke tests that the gate waits for, and the time limit of the wait. */
 export interface Tests {
   recipe: KubernetesRecipe;
   /** Machines with GPUs, and the smoke test of each. */
@@ -18,8 +18,8 @@ export interface Tests {
   limit: number;
   secrets: Secrets;
   /**
-   * Whether a test that finds no free unit within the limit counts as failed. Default false: the machine counts as
-   * untested.
+   * Whether a test counts as failed if no GPU resource unit becomes free for it within the limit. Default false: its
+   * machine counts as untested.
    */
   mustPass?: boolean;
   /** Text whose change makes the gate run again. Default none. */
@@ -29,14 +29,15 @@ export interface Tests {
 }
 
 /**
- * Part of the limit during which a test waits for a unit that other pods use: most of these pods do not end during an
- * update.
+ * Share of the limit during which a test waits while other pods use all units. It is small, because most such pods do
+ * not end during an update.
  */
 const PATIENCE = 1 / 10;
 
 /**
- * The gate: it runs the machine program, which waits for the smoke tests of all machines. It runs again when a test is
- * replaced. A machine whose units are all in use is not tested, and the update warns about that.
+ * The gate: a resource that waits for the smoke tests of all machines, and on which the workloads depend. It runs the
+ * machine program, and runs again when a test is replaced. If other pods use all units of a machine, the machine stays
+ * untested and the update warns.
  */
 export function testsPassed(
   name: string,

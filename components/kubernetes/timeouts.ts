@@ -1,7 +1,7 @@
 import { parseDuration } from "../recipe/rules/duration";
 import type { TimeoutsSpec } from "../recipe/spec/index";
 
-/** The limits of a stack's waits in the cluster, in seconds, with the defaults of `TimeoutsSpec`. */
+/** Time limits in seconds for a stack's objects in Kubernetes, with the defaults of `TimeoutsSpec`. */
 export function clusterLimits({
   release = "10m",
   gate = "10m",
@@ -17,8 +17,8 @@ export function clusterLimits({
 }
 
 /**
- * Pulumi's limit for a resource with its own limit: one minute more, so that the resource's own message, which says
- * more, comes first.
+ * Pulumi's time limits for a resource that has a limit itself: one minute longer, so that the resource fails first,
+ * with its more precise message.
  *
  * @param limit Seconds.
  */

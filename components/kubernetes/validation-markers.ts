@@ -6,10 +6,10 @@ import { shortHash } from "../recipe/short-hash";
 import { daemonSet, labels, unprivileged } from "./pods";
 
 /**
- * Script that writes the markers only while the driver is loaded: every container's /proc shows the driver's version,
- * so nothing of the host has to be mounted. It writes each file under another name and renames it, because operands
- * source `driver-ready` as soon as it exists. The script loops because the markers do not last: /run is a tmpfs, and a
- * validator deletes its markers when it starts (gpu-operator cmd/nvidia-validator/main.go).
+ * Script that writes the marker files while the driver is loaded. It finds the driver in /proc, which every container
+ * has, so it needs no mount of the host for that. It writes each file under another name and then renames it, because
+ * the operands read `driver-ready` as soon as it exists. It loops because the files disappear: /run is a tmpfs, and a
+ * starting validator deletes them (gpu-operator cmd/nvidia-validator/main.go).
  */
 const script = `
 trap 'exit 0' TERM
@@ -35,9 +35,9 @@ const ready =
   'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 
 /**
- * Keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands wait. On Talos ≤ 1.12 its
- * validator looks for NVIDIA's libraries where Talos has none, and would never write the files (gpu-operator#1687). A
- * node label switches the validator off.
+ * Creates the DaemonSet that keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands
+ * wait. On Talos ≤ 1.12 the operator's validator would never write them, because it looks for NVIDIA's libraries in
+ * folders that Talos does not use (gpu-operator#1687). A node label keeps the validator off the node.
  *
  * @returns undefined if the release's own validator writes the files.
  */

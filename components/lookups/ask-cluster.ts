@@ -4,18 +4,21 @@ import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import type { ClusterObjects } from "../kubernetes/guard/live";
 import { openCluster } from "../kubernetes/guard/open";
 
-/** Opens the guard's calls to the cluster of a kubeconfig. */
+/** Function that makes a client for the cluster of a kubeconfig. */
 export type Open = (kubeconfig: string) => Pick<ClusterObjects, "read">;
 
-/** Milliseconds to wait for the cluster. It is short, because a preview waits even if its cluster is down. */
+/**
+ * Milliseconds to wait for the cluster. The time is short, because a preview of a stack whose cluster is down must not
+ * wait long.
+ */
 const PATIENCE = 5_000;
 
 /**
- * Asks the cluster of a stack's kubeconfig; if the stack has none, the cluster of KUBECONFIG. If the stack's kubeconfig
- * is not known yet, because the same program creates the cluster, no cluster is asked. Never fails: undefined without a
- * kubeconfig, or without an answer in time.
+ * Asks the cluster of a stack's kubeconfig a question. If the stack has no kubeconfig, it asks the cluster of
+ * KUBECONFIG. If a preview does not know the kubeconfig yet, because the same program creates the cluster, it asks no
+ * cluster. Never fails: undefined without a kubeconfig, or without an answer in time.
  *
- * @param kubeconfig text, or an Output or a promise of a text; in other languages `null` means none.
+ * @param kubeconfig text, or an Output or a promise of a text; `null` from programs in other languages means none.
  */
 export async function askCluster<T>(
   kubeconfig: unknown,
@@ -75,7 +78,10 @@ async function questionCluster<Objects, T>(
   );
 }
 
-/** An input's value; undefined for an Output that a preview does not know, because Pulumi then never calls `apply`. */
+/**
+ * Value of an input. Undefined for an Output that a preview does not know: Pulumi would never call the function in its
+ * `apply`.
+ */
 async function valueOf(input: unknown): Promise<unknown> {
   const output = pulumi.output(input as pulumi.Input<string>);
   const { isKnown } = output as unknown as { isKnown: Promise<boolean> };

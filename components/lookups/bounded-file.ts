@@ -2,7 +2,10 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { textOfBytes } from "./text-of-bytes";
 
-/** Largest file that is read, in bytes: 1 MiB. Kubernetes refuses longer objects (etcd, --max-request-bytes). */
+/**
+ * Largest size in bytes of a file that is read: 1 MiB. Kubernetes cannot store larger objects either (etcd,
+ * --max-request-bytes).
+ */
 export const largestFile = 1024 * 1024;
 
 /** Reason to refuse a larger file. */
@@ -13,12 +16,12 @@ export const notPlain = "it is no plain file";
 
 /**
  * Text of a regular file of at most 1 MiB below a folder. The paths may come from a stranger, e.g. in a pull request.
- * So nothing outside of the folder is read, and the error does not reveal whether such a file exists.
+ * So the function reads nothing outside of the folder, and its error does not reveal whether a file outside exists.
  *
- * @param root the folder. Symbolic links that lead out of it are refused.
+ * @param root the folder. Symbolic links that lead out of the folder are refused.
  * @param file the file's path: absolute, or relative to the working folder.
- * @throws Error with only the reason, e.g. `it is outside of /home/me/gpus`; or the system's error, if the file cannot
- * be read.
+ * @throws Error whose message is only the reason, e.g. `it is outside of /home/me/gpus`; or the system's error, if the
+ *   file cannot be read.
  */
 export function textBelow(root: string, file: string): string {
   const outside = new Error(`it is outside of ${root}`);
@@ -29,10 +32,10 @@ export function textBelow(root: string, file: string): string {
 }
 
 /**
- * Text of a regular file of at most 1 MiB in any folder, for a file that the user of the command names.
+ * Text of a regular file of at most 1 MiB in any folder. Only for files that the user names on the command line.
  *
- * @throws Error with only the reason, e.g. `it is no plain file`; or the system's error, if the file cannot be
- *   read.
+ * @throws Error whose message is only the reason, e.g. `it is no plain file`; or the system's error, if the file cannot
+ *   be read.
  */
 export function boundedText(file: string): string {
   const { text, isWhole } = beginningOf(file);
@@ -43,7 +46,7 @@ export function boundedText(file: string): string {
 /**
  * The first MiB of a regular file.
  *
- * @throws Error like `boundedText`, except for a large file.
+ * @throws Error like `boundedText`, except that a large file is no error.
  */
 export function beginningOf(file: string): { text: string; isWhole: boolean } {
   // A pipe without a writer would block its reader.
@@ -80,7 +83,7 @@ export function projectRootOf(folder: string): string {
   return folderAbove(start, ".git") ?? folderAbove(start, "Pulumi.yaml") ?? start;
 }
 
-/** The nearest folder, from this one up, that has an entry of that name. */
+/** The folder that has an entry of this name: this folder, or the nearest one above it; undefined if there is none. */
 function folderAbove(folder: string, name: string): string | undefined {
   if (fs.existsSync(path.join(folder, name))) return folder;
   const parent = path.dirname(folder);

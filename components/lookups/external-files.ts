@@ -6,12 +6,13 @@ import type { AskedStack } from "./release-facts";
 import { projectRootOf, reasonOf, textBelow } from "./bounded-file";
 
 /**
- * A stack's `external` with the content of its files (`read`). Adds nothing if it names no files, or already has their
- * content. Never throws: `read.unread` names unreadable files, and a check then refuses the stack.
+ * A stack's `external` with the content of its files (`read`). The result is empty if `external` names no files, or
+ * already has `read`. Never throws: `read.unread` names unreadable files, and a check then refuses the stack.
  *
  * @param folder base of relative paths. Default: the working folder, which in Pulumi is the folder of the stack file.
  * @param readText reads a file, or throws the reason why it cannot. Default: reads regular files of at most 1 MiB in
- * the repository or project of that folder. A stack file may come from a stranger, and a plan prints the content.
+ *   the repository or project of that folder. No other files, because a stack file may come from a stranger, and a plan
+ *   prints the files' content.
  */
 export function withExternal(
   { external }: AskedStack,
@@ -41,7 +42,7 @@ export function withExternal(
   };
 }
 
-/** A reader for files of the project to which a folder belongs. */
+/** Makes a function that reads files of the project (`projectRootOf`) of a folder. */
 const inProjectOf =
   (folder: string) =>
   (file: string): string =>

@@ -8,9 +8,9 @@ import type { AskedStack } from "./release-facts";
 const [port, patience] = [50_000, 3_000];
 
 /**
- * The field `away` of a stack: the machines with `mayBeAway` that are offline, because their node is missing or not
- * ready, and their Talos API accepts no connection. One condition is not enough: this update may repair a node that is
- * not ready, and a machine without a connection may only be unreachable from here. Never fails: if the cluster does not
+ * The field `away` of a stack: the machines with `mayBeAway` that are offline. A machine is offline if its node is
+ * missing or not ready, and its Talos API accepts no connection. Both conditions are needed: this update may repair a
+ * node that is not ready, and a running machine may be unreachable from here. Never fails: if the cluster does not
  * answer, no machine counts as away.
  */
 export async function withAway(
@@ -41,7 +41,7 @@ export async function withAway(
   return awayNames.flat().length === 0 ? {} : { away: awayNames.flat().sort() };
 }
 
-/** Machines with `mayBeAway`; empty for a malformed stack, which a check refuses. */
+/** Machines with `mayBeAway`. Empty for a stack whose pools cannot be read, which a check refuses. */
 function machinesOf(stack: AskedStack): [string, { address: string }][] {
   try {
     const { machines } = expandStack(stack as StackSpec).spec;

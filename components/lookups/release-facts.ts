@@ -11,10 +11,10 @@ export interface Patience {
   pauses: number[];
 }
 
-/** At most half a minute in total, because every preview waits for it. */
+/** Half a minute in total at most, because every preview waits for the answers. */
 const patience: Patience = { timeout: 8_000, pauses: [500, 2_000] };
 
-/** A stack before its checks, with its kubeconfig. Its fields determine the lookups. */
+/** A stack before its checks, with its kubeconfig: the input of all lookups. */
 export type AskedStack = { [Field in keyof StackSpec | "kubeconfig"]?: unknown };
 
 /** The Factory's answers for the stack's release, and for other releases of machines and pools. */
@@ -24,10 +24,10 @@ export type Facts = Pick<StackSpec, "releaseFacts" | "otherReleaseFacts">;
 const mostReleases = 16;
 
 /**
- * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases, all at the same time. Asked
- * are releases of a known minor that the tables lack or only infer, and for which the stack has no facts; at most
- * `mostReleases`. Never fails: if the Factory does not answer, the facts contain the reason (`silent`), and the recipe
- * assumes values.
+ * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases, with all requests at the same
+ * time. It asks for at most `mostReleases` releases: those of a known minor that are newer than the tables, and for
+ * which the stack has no facts. Never fails: if the Factory does not answer, the facts contain the reason (`silent`),
+ * and the recipe assumes values.
  */
 export async function askFactory(
   stack: AskedStack,

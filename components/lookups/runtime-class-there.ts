@@ -6,7 +6,7 @@ import type { AskedStack } from "./release-facts";
 /**
  * A stack's `devicePlugin`, with `makeRuntimeClass: false` if the cluster has an external RuntimeClass `nvidia` with
  * the right handler. Asks the cluster only if the stack would create the class. Never fails: without an answer the
- * stack creates the class, and a later step fails if the class already exists.
+ * result is empty, so the stack creates the class, and the update fails if the class already exists.
  */
 export async function withClassThere(
   { devicePlugin, bootstrap, kubeconfig }: AskedStack,

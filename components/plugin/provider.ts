@@ -9,7 +9,7 @@ type Component = new (
   options: pulumi.ComponentResourceOptions,
 ) => pulumi.ComponentResource & Record<string, unknown>;
 
-/** The fields of the package's schema that are used here. */
+/** The fields of the package's schema that this file uses. */
 interface Schema {
   name: string;
   version: string;

@@ -7,17 +7,21 @@ import type { Finding, Plan } from "./types";
 
 /** A stack with its plan and its findings. */
 export interface Judged {
-  /** Findings that refuse the stack: about its shape and its meaning. */
+  /** Findings that refuse the stack. */
   findings: Finding[];
   /** Findings that do not refuse the stack: warnings and notes. */
   remarks: Finding[];
-  /** Plan of the stack. Undefined if the stack's shape is wrong; a stack with other mistakes has a plan. */
+  /**
+   * Plan of the stack. Undefined if a field is unknown, missing or of a wrong type; a stack with other mistakes has a
+   * plan.
+   */
   plan?: Plan;
 }
 
 /**
- * Reads a stack, plans it and checks it. If some fields have a wrong shape, the checks run on the other fields, and
- * report nothing that depends on the wrong ones. A finding about machines of a pool names the pool. Never throws.
+ * Reads a stack, plans it and checks it. If some fields are unknown, missing or of a wrong type, the checks run on the
+ * other fields, and findings that depend on the wrong fields are dropped. A finding about machines of a pool names the
+ * pool. Never throws.
  *
  * @param looksAhead whether to check an external release also for the next Talos version that injects devices in
  * another way. A note then lists the values to change.
@@ -25,7 +29,10 @@ export interface Judged {
 export const judge = (raw: unknown, looksAhead = true): Judged =>
   judgeWith(raw, looksAhead, foundIn);
 
-/** `judge`, but each finding also has its texts for files that belong to no stack (`ofFiles`). */
+/**
+ * Like `judge`, and each finding also has the texts that fit files without a stack (`ofFiles`), for the command
+ * `check`.
+ */
 export const judgeWithFileTexts = (raw: unknown): Judged =>
   judgeWith(raw, false, foundWithFileTexts);
 

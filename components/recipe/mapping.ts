@@ -2,7 +2,7 @@
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The value at a path of keys, which may lead through lists; undefined if it is missing. */
+/** The value at a path of keys, in which a number is the index of a list; undefined if the value is missing. */
 export const valueAt = (value: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>(
     (inner, key) =>
@@ -39,14 +39,14 @@ export function placeOfRepeated(items: readonly unknown[]): number {
   );
 }
 
-/** A single value as text; an empty text for any other value. */
+/** A text, number or boolean as text; an empty text for any other value. */
 export const asText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
 /**
  * Any value as text, even a mapping with a key such as `toString`, for which `String()` throws.
  *
- * @returns a single value as text, and any other value as JSON.
+ * @returns a list or mapping as JSON, and any other value as text.
  */
 export const anyText = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
@@ -60,7 +60,8 @@ export function canonical<T>(data: T): T {
 }
 
 /**
- * Merges values like Helm: mappings by key; a later value replaces any other value (helm.sh/docs, values files).
+ * Merges chart values like Helm: mappings are merged by key, and any other later value replaces the earlier one
+ * (helm.sh/docs, values files).
  *
  * @param mergeLists merges two lists under a key. Default: the later list replaces the earlier one.
  */
@@ -87,7 +88,7 @@ export function mergeAsHelm(
   return merged;
 }
 
-/** A mapping without fields that are undefined, or an empty list or mapping. */
+/** The mapping without its fields that are undefined, an empty list or an empty mapping. */
 export const filled = <T extends object>(
   fields: T,
 ): { [key in keyof T]?: Exclude<T[key], undefined> } =>
@@ -99,7 +100,7 @@ export const filled = <T extends object>(
     ),
   ) as never;
 
-/** A mapping without fields that are undefined. */
+/** The mapping without its undefined fields. */
 export const defined = <T extends object>(
   fields: T,
 ): { [key in keyof T]?: Exclude<T[key], undefined> } =>
@@ -108,7 +109,7 @@ export const defined = <T extends object>(
 /** Values in any nesting of lists. `false` and `undefined` stand for no value. */
 export type Nested<T> = T | false | undefined | readonly Nested<T>[];
 
-/** The values of a nesting as one list. */
+/** All values in nested lists, as one list. */
 export function flat<T extends object | string>(nested: Nested<T>): T[] {
   if (Array.isArray(nested)) return (nested as readonly Nested<T>[]).flatMap((item) => flat(item));
   return nested === undefined || nested === false ? [] : [nested as T];

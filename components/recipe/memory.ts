@@ -1,11 +1,11 @@
-/** Greatest number of results that a memory keeps. */
+/** Greatest number of results that a cache keeps. */
 const limit = 10_000;
 
 /**
- * Makes a pure function remember its results, because equal machines lead to equal arguments. A full memory is emptied.
- * Callers must not change a result.
+ * Makes a pure function cache its results, because many machines of a stack lead to equal arguments. A full cache is
+ * emptied. Callers must not change a result.
  *
- * @param keyOf key of some arguments. Default: their JSON.
+ * @param keyOf function that makes the cache's key from the arguments. Default: their JSON.
  */
 export function remembering<Args extends unknown[], Value>(
   compute: (...args: Args) => Value,
@@ -20,12 +20,12 @@ export function remembering<Args extends unknown[], Value>(
   };
 }
 
-/** Greatest number of characters of the texts in a memory: enough for some of the largest files. */
+/** Greatest number of characters in all texts of a cache: enough for four of the largest files. */
 const characters = 4 * 1024 * 1024;
 
 /**
- * `remembering` for a function of one text. The number of characters limits the memory, since a text may be a whole
- * file.
+ * Like `remembering`, for a function of one text. The number of characters limits the cache, because a text may be a
+ * whole file.
  */
 export function rememberingTexts<Value>(compute: (text: string) => Value): (text: string) => Value {
   const memory = new Map<string, Value>();

@@ -16,22 +16,22 @@ import { readPatch, type UserPatch } from "./machine/user-patches";
 export interface PlanBasis {
   plan: Plan;
   release?: Release;
-  /** Facts of the machines, by name, in upgrade order. */
+  /** Facts of the machines, in upgrade order. */
   facts: MachineFacts[];
   clusterPatches: UserPatch[];
-  /** Patches of each machine, in the same order. */
+  /** Patches of each machine, in the order of `facts`. */
   machinePatches: UserPatch[][];
 }
 
 /**
- * Computes everything that a stack will do. Pure, and never fails if the stack's shape is right: for an unknown release
- * or card it uses the nearest known one, and `checkCluster` reports it.
+ * Computes everything that a stack will do. Pure. It never fails for a stack that fits the schema: for an unknown
+ * release or card it uses the nearest known one, and `checkCluster` reports the unknown one.
  */
 export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
 /**
- * Units that a machine's node should offer of one resource: one for each card. A user's own values (`isOwn`) may share
- * or split the cards, so the number is then only the least one.
+ * Fields of a machine whose node should offer one unit of a resource for each card. With the user's own chart values
+ * (`isOwn`), which may share or split the cards, the node may offer more.
  */
 const offered = (
   { gpuCount }: MachineRecipe,

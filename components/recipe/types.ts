@@ -48,23 +48,29 @@ export interface MachineRecipe {
   schematic: string;
   /** ID of the schematic; for a user's own image the SHA-256 of the image's reference. */
   schematicId: string;
-  /** Whether the installer image is the user's own, with an unknown schematic. */
+  /** Set if the installer image is the user's own (`installerImage`), so that its schematic is unknown. */
   ownImage?: true;
-  /** Installer image: factory host, platform, schematic ID, release. */
+  /**
+   * Reference of the installer image: the Factory's host, platform, schematic ID and Talos release, or the user's own
+   * image.
+   */
   installerImage: string;
   talosVersion: string;
   /** Version of the driver in the extensions, e.g. `570.211.01`; undefined on a machine without a GPU. */
   driverVersion?: string;
-  /** Branch of the driver (`595`), if its version is assumed. Then only the branch can be verified on the machine. */
+  /**
+   * Branch of the driver, e.g. `595`. Set if the package only assumes the driver's version, so that the update can
+   * verify only the branch.
+   */
   driverBranch?: string;
-  /** Kernel modules that the machine must have loaded, from any patch; empty without a GPU. */
+  /** Kernel modules that the machine must have loaded, those of the user's patches included; empty without a GPU. */
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
-  /** TOML of the machine's containerd part; undefined without settings. */
+  /** Content (TOML) of the machine's file `/etc/cri/conf.d/20-customization.part`; undefined without settings. */
   containerdPart?: string;
   /**
-   * Strategic-merge patches (YAML text): the cluster's, the machine's, and the package's own. No file path occurs
-   * twice.
+   * Strategic-merge patches (YAML text): the cluster's, the machine's, and the package's own. Together they write no
+   * file path twice.
    */
   patches: string[];
   /** ID of the machine in Omni, if Omni owns it. */
@@ -74,11 +80,11 @@ export interface MachineRecipe {
   /** Taints that the update sets on the node through the Kubernetes API. */
   nodeTaints: NodeTaint[];
   extensionServices: ExtensionService[];
-  /** Numbers of GPUs that the node should offer: units by the resource's name, or devices by their class. */
+  /** Numbers of GPUs that the node should offer, by the name of the extended resource or of the DeviceClass. */
   allocatable: Record<string, number>;
   /**
-   * Resources that the node may offer in a greater number, because the number of its cards' MIG instances is unknown.
-   * Absent if there are none.
+   * Names in `allocatable` of which the node may offer more, because sharing or MIG may split its cards into an unknown
+   * number. Absent if every number is exact.
    */
   atLeast?: string[];
   /** Power limit of the cards in watts, if the stack sets one. */
@@ -110,7 +116,7 @@ export interface ReleaseRecipe {
   values: Record<string, unknown>;
 }
 
-/** A file that the marker DaemonSet keeps under `/run/nvidia/validations`. */
+/** A file that the stack's DaemonSet for marker files keeps under `/run/nvidia/validations`. */
 export interface Marker {
   file: string;
   content: string;
@@ -122,33 +128,32 @@ export interface KubernetesRecipe {
   mode: GpuProviderName;
   release: ReleaseRecipe;
   /**
-   * Release of LeaderWorkerSet, which keeps the pods of a workload over several machines together, if the stack
-   * installs it.
+   * Release of LeaderWorkerSet, the controller for workloads over several machines; absent if the stack does not
+   * install it.
    */
   leaderWorkerSet?: ReleaseRecipe;
-  /**
-   * Whether another tool installs the release, so that the stack creates and changes no part of it. Absent if the stack
-   * installs it.
-   */
+  /** Set if another tool installs the release, so that the stack changes nothing in it. */
   external?: true;
-  /** Whether the namespace of an external release is unknown, so that it must be looked up. Absent if it is known. */
+  /**
+   * Set if the stack does not name the namespace of an external release. `release.namespace` is then an assumption,
+   * which the cluster may correct.
+   */
   assumesNamespace?: true;
   /** Tool that installs the release, e.g. `Flux`; absent if it is unknown, or if the stack installs the release. */
   by?: string;
-  /**
-   * Whether release, namespace and RuntimeClass stay in the cluster when they leave the stack. Absent if they are
-   * deleted.
-   */
+  /** Set if release, namespace and RuntimeClass stay in the cluster when they leave the stack. */
   handBack?: true;
   /** Namespace of the stack's own objects: the release's namespace, or the package's own if the release is external. */
   namespace: string;
   /**
-   * Labels of that namespace; undefined if the stack does not create it (`kube-system`, a release that was taken over).
+   * Labels of this namespace; undefined if the stack does not create it, e.g. `kube-system` or the namespace of a
+   * release that was taken over.
    */
   namespaceLabels?: Record<string, string>;
   /**
-   * RuntimeClass of the GPU pods. `owner` creates it; `other` is another owner. With an empty name pods have no
-   * RuntimeClass. With an empty handler the machines have no handler of NVIDIA's.
+   * RuntimeClass of the GPU pods. `owner` says who creates it: this stack (`component`), the GPU Operator, or another
+   * tool (`other`). If `name` is empty, pods have no RuntimeClass. If `handler` is empty, the machines have no runtime
+   * of NVIDIA.
    */
   runtimeClass: { name: string; handler: string; owner: "component" | "operator" | "other" };
   /** Marker files; empty if the operator's validator writes them. */
@@ -162,8 +167,9 @@ export interface KubernetesRecipe {
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
   /**
-   * Settings of the MIG manager; undefined without MIG. `only` is the profile behind a resource that whole cards also
-   * have (strategy single). Such a resource does not distinguish a MIG device from a card.
+   * Settings of the MIG manager; undefined without MIG. `config` is the name of its configuration. `only` is the
+   * profile of the MIG devices with the strategy `single`, whose resource name does not distinguish a MIG device from a
+   * whole card.
    */
   mig?: { config: string; only?: string };
   smokeTestImage: string;
@@ -182,7 +188,8 @@ export interface Plan {
   kubernetes: KubernetesRecipe;
   /**
    * For each machine, the machines that must be complete before its upgrade starts. Control planes and the workers of
-   * `upgrade.first` are upgraded one at a time, and other workers in a window.
+   * `upgrade.first` are upgraded one at a time, and of the other workers at most `upgrade.maxParallel` at the same
+   * time.
    */
   after: Record<string, string[]>;
 }

@@ -2,7 +2,10 @@ import { cardOf, findCard, meantSize } from "../../recipe/facts/card";
 import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedNode } from "../observations";
 
-/** Differences of the cards' memory from the plan's values, on which the checks of claims relied. */
+/**
+ * Differences between the cards' real memory and the memory in the plan, by which the checks judged the workloads'
+ * claims.
+ */
 export function cardMemory(
   gpus: readonly GpuSpec[],
   { cards = [] }: Pick<ObservedNode, "cards">,

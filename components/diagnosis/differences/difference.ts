@@ -1,11 +1,11 @@
 import { escaped } from "../evidence";
 import type { Observations, ObservedContainer, ObservedPod } from "../observations";
 
-/** One difference from the plan, or from a working system if there is no plan. */
+/** One difference between the observations and the plan. Without a plan: one difference from a working GPU cluster. */
 export interface Difference {
-  /** Subject of the difference, e.g. `node gpu-1`, `DaemonSet gpu-operator/nvidia-driver`. */
+  /** What differs, e.g. `node gpu-1`, `DaemonSet gpu-operator/nvidia-driver`. */
   about: string;
-  /** Difference from the plan, e.g. `offers 0 of nvidia.com/gpu, the plan says 1`. */
+  /** How it differs, e.g. `offers 0 of nvidia.com/gpu, the plan says 1`. */
   problem: string;
   /** Last messages of the containers that crash or wait, one line each. */
   lastWords?: string[];
@@ -16,7 +16,7 @@ export interface Difference {
 /** A difference in one line, without its last words. */
 export const inOneLine = ({ about, problem }: Difference): string => `${about}: ${problem}`;
 
-/** A difference with its last words, if any; none without a problem. */
+/** A list with one difference; an empty list without a problem. */
 export function difference(
   about: string,
   problem: string | false | undefined,
@@ -25,14 +25,14 @@ export function difference(
   return problem ? [{ about, problem, ...(lastWords.length > 0 ? { lastWords } : {}) }] : [];
 }
 
-/** Largest number of lines that are quoted from one log, and of last words in one difference. */
+/** Greatest number of lines that a difference quotes from one log, and in total. */
 const LOG_LINES = 3;
 const MOST = 6;
 
-/** Characters of a line that are quoted. */
+/** Number of characters that a difference quotes from one line. */
 const WIDTH = 300;
 
-/** Messages of an object's failing pods and of its events, without duplicates. */
+/** Messages of an object's failing pods, and of the events about the object and its pods, without duplicates. */
 export function lastWords(
   observations: Observations,
   kind: string,
@@ -81,7 +81,9 @@ function wordsOfContainer(container: ObservedContainer): string[] {
   ];
 }
 
-/** Pods of a controller. A Deployment's pods belong to its ReplicaSets, whose names begin with the Deployment's. */
+/**
+ * Pods of a controller. The owner of a Deployment's pod is a ReplicaSet whose name begins with the Deployment's name.
+ */
 const podsOf = (
   observations: Observations,
   kind: string,
@@ -96,7 +98,7 @@ const podsOf = (
         : pod.owner === `${kind}/${name}` || isReplicaSet(pod.owner ?? "", kind, name)),
   );
 
-/** Reasons of events that every healthy pod has as well. */
+/** Reasons of events that also occur for healthy pods. */
 const routine = /^(Scheduled|Pulling|Pulled|Created|Started|SuccessfulCreate|SuccessfulDelete)$/;
 
 const isReplicaSet = (object: string, kind: string, name: string): boolean =>

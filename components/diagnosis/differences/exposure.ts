@@ -12,8 +12,8 @@ import type {
 import { difference, type Difference, lastWords, wordsOfPod } from "./difference";
 
 /**
- * Differences of the GPU provider from the plan: RuntimeClass, namespace, release, its operands, and the stack's own
- * objects.
+ * Differences between the GPU provider and the plan: in the RuntimeClass, the namespace, the release and its operands,
+ * and the stack's own objects.
  */
 export function exposureDifferences(plan: Plan, observations: Observations): Difference[] {
   const { release: plannedRelease, namespace } = plan.kubernetes;
@@ -65,8 +65,8 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
 }
 
 /**
- * Differences in Helm's record of the release; an external release may have none. A killed Helm leaves the status
- * `pending-…`, and then refuses the next upgrade.
+ * Differences in Helm's record of the release, e.g. the status `pending-…` that a killed Helm leaves: Helm then refuses
+ * the next upgrade. Skips an external release, which may have no record.
  */
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
   if (releases === undefined || kubernetes.external) return [];
@@ -81,18 +81,18 @@ function release({ kubernetes }: Plan, { releases }: Observations): Difference[]
   return difference(`Helm release ${namespace}/${name}`, status !== "deployed" && problem);
 }
 
-/** A controller that the plan requires. */
+/** A DaemonSet or Deployment that the plan requires. */
 interface RequiredObject {
   kind: "DaemonSet" | "Deployment";
   description: string;
-  /** Whether the stack itself creates the controller. If not, the release does. */
+  /** Whether the stack itself creates it, and not the GPU provider's chart. */
   isOfStack: boolean;
   matches: (name: string) => boolean;
-  /** Smallest number of pods that the controller must want. */
+  /** Smallest correct number of desired pods. */
   minPods: number;
 }
 
-/** Controllers that every plan of this kind needs; the chart may have others. */
+/** The DaemonSets and Deployments that the plan requires. The chart may have more. */
 function requiredOf({ kubernetes, machines, spec }: Plan): RequiredObject[] {
   const gpuMachines = machines.filter(({ gpuCount }) => gpuCount > 0);
   const machineCount = gpuMachines.length;
@@ -149,7 +149,7 @@ const requiredDifferences = (
       : differences.map((item) => ({ ...item, remedy: item.remedy ?? remedy }));
   });
 
-/** Differences of a controller that the plan requires. */
+/** Differences of a required DaemonSet or Deployment. */
 function differencesOf(
   { kind, description, isOfStack, matches, minPods }: RequiredObject,
   plan: Plan,
@@ -181,10 +181,10 @@ function differencesOf(
   return difference(`${kind} ${namespace}/${matching[0]!.name}`, problem, words);
 }
 
-/** Whether a name belongs to an object of NVIDIA's: other vendors have device plugins as well. */
+/** Whether an object belongs to NVIDIA's software, judged by its name, since other vendors have device plugins too. */
 const isOfNvidia = (name: string): boolean => /nvidia|nvdp|gpu-operator|^dra-driver/.test(name);
 
-/** Message about an object that is not in the planned namespace. */
+/** Message about an object that is missing from the planned namespace. */
 function problemOfNamespace(
   { kubernetes }: Plan,
   namespace: string,
@@ -216,8 +216,8 @@ function chartVersion({ kubernetes }: Plan, observations: Observations): Differe
 }
 
 /**
- * DaemonSets, Deployments and pods without an owner that are not ready in a namespace. In the shared kube-system, only
- * objects of NVIDIA, of Node Feature Discovery and of this stack.
+ * DaemonSets, Deployments and bare pods of a namespace that are not ready. In `kube-system`, which other programs
+ * share, only objects with a name of NVIDIA's software or of Node Feature Discovery.
  */
 export function unreadyOfNvidia(observations: Observations, namespace: string): Difference[] {
   const nvidiaNames = /nvidia|gpu|dcgm|node-feature-discovery/;
@@ -244,12 +244,15 @@ export function unreadyOfNvidia(observations: Observations, namespace: string): 
   ];
 }
 
-/** Whether a pod is healthy; only by its phase if its containers were not observed. */
+/** Whether a pod is healthy. If its containers were not observed, only its phase counts. */
 export const isWell = ({ phase, containers = [] }: ObservedPod): boolean =>
   phase === "Succeeded" ||
   (phase === "Running" && containers.every(({ ready }) => ready !== false));
 
-/** Difference of a controller that has too few ready pods, or has not processed its last change. */
+/**
+ * Difference of a DaemonSet or Deployment that has too few ready pods, or whose controller has not processed its last
+ * change.
+ */
 export function unready(
   observations: Observations,
   kind: "DaemonSet" | "Deployment",
@@ -289,7 +292,8 @@ function smokeTests({ machines, kubernetes }: Plan, observations: Observations):
 }
 
 /**
- * The newest Jobs. An update that fails at the gate leaves its own Job next to the passed Job of the previous update.
+ * The newest Jobs. If an update fails while it waits for the smoke tests, its Job and the passed Job of the previous
+ * update both exist.
  */
 function newest(jobs: ObservedJob[]): ObservedJob[] {
   const last = jobs.reduce((latest, { created = "" }) => (created > latest ? created : latest), "");
@@ -297,8 +301,8 @@ function newest(jobs: ObservedJob[]): ObservedJob[] {
 }
 
 /**
- * Whether a Job is the smoke test with this prefix. The rest of its name is a hash of the component's name, and
- * Pulumi's digits (components/kubernetes/pods.ts, ownedName).
+ * Whether a Job is the smoke test with this prefix. After the prefix, the name has a hash of the component's name and
+ * Pulumi's random digits (components/kubernetes/pods.ts, ownedName).
  */
 const isTestOf = (job: string, prefix: string): boolean =>
   job.startsWith(prefix) && /^-[0-9a-f]{6}-[0-9a-f]{8}$/.test(job.slice(prefix.length));

@@ -12,8 +12,9 @@ import { workloadDifferences } from "./workloads";
 export { type Difference, inOneLine } from "./difference";
 
 /**
- * Differences between observations and plan, from the machines up; without a plan, between observations and any working
- * GPU cluster. Pure. Objects that were not observed are skipped, so an empty list says nothing about them.
+ * Differences between the observations and the plan, in the order machines, nodes, GPU provider, workloads. Without a
+ * plan: differences from a working GPU cluster. Pure. Objects that were not observed are skipped, so an empty list does
+ * not prove that they are right.
  */
 export function differences(observations: Observations, plan?: Plan): Difference[] {
   if (plan === undefined) return withoutPlan(observations);
@@ -32,8 +33,8 @@ const nothingOffers =
   "none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
 
 /**
- * Differences from every GPU cluster's requirements, if there is no plan: a GPU node, GPUs on it, and a working GPU
- * provider.
+ * Differences from what every GPU cluster needs: a node with a card, GPUs that this node offers, and a working GPU
+ * provider. For a cluster without a plan.
  */
 function withoutPlan(observations: Observations): Difference[] {
   if (observations.nodes === undefined) return [];
@@ -50,7 +51,7 @@ function withoutPlan(observations: Observations): Difference[] {
   ];
 }
 
-/** Whether a DaemonSet offers the cards of its nodes. */
+/** Whether a DaemonSet of this name is one that offers GPUs to Kubernetes, such as the device plugin. */
 const offersGpuUnits = (name: string): boolean =>
   Object.values(gpuProviders).some(({ offers }) => offers.pods.test(name));
 
@@ -73,7 +74,7 @@ function gpuNode(
   return [...readiness(node), ...difference(`node ${node.name}`, problem, words)];
 }
 
-/** Missing RuntimeClasses that pods name: such pods run only until they are replaced. */
+/** RuntimeClasses that pods name and that do not exist. Such a pod keeps running, but its replacement cannot start. */
 function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Difference[] {
   if (runtimeClasses === undefined) return [];
   const handlerNames = pods

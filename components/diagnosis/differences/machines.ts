@@ -28,7 +28,9 @@ export const machineDifferences = (plan: Plan, observations: Observations): Diff
     ];
   });
 
-/** Finds one kind of difference, in words; undefined or false if the machine agrees with the plan. */
+/**
+ * Function that describes one kind of difference; its result is undefined or false if the machine agrees with the plan.
+ */
 type ProblemOf = (recipe: MachineRecipe, machine: ObservedMachine) => string | false | undefined;
 
 const image: ProblemOf[] = [release, schematic, extensions];
@@ -68,8 +70,8 @@ const withoutV = (version: string): string => version.replace(/^v/, "");
 const short = (schematicId: string): string => schematicId.slice(0, 12);
 
 /**
- * Difference in the image. Not for Omni, which creates the schematics of its machines itself. For a user's own image,
- * only its name is compared.
+ * Difference in the image. Machines in Omni are skipped, because Omni creates their schematics itself. For the user's
+ * own image (`installerImage`), only the image's reference is compared.
  */
 function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
   const { schematicId, ownImage, installerImage } = recipe;
@@ -85,8 +87,8 @@ function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
 }
 
 /**
- * Missing extensions. An image with the planned schematic has all of them, so it is not compared. Neither is a user's
- * own image.
+ * Extensions that the machine's image lacks. Skips an image with the planned schematic, which has all extensions, and
+ * the user's own image, whose content is unknown.
  */
 function extensions(
   recipe: MachineRecipe,
@@ -101,8 +103,8 @@ function extensions(
 }
 
 /**
- * Missing cards on the PCI bus. If a driver is loaded and the PCI bus has no card, the card is on another bus, e.g. an
- * integrated GPU.
+ * Difference in the number of cards on the PCI bus. If the driver is loaded although the PCI bus has no card, the card
+ * is on another bus, e.g. an integrated GPU.
  */
 function cards(
   { gpuCount }: MachineRecipe,
@@ -124,8 +126,8 @@ function modules({ kernelModules }: MachineRecipe, { modules: loaded }: Observed
 }
 
 /**
- * Difference in the loaded driver. For a release newer than the tables, the package assumes a driver, so only its
- * branch is compared.
+ * Difference in the loaded driver. For a Talos release newer than the tables, the package only assumes the driver's
+ * version, so only the driver's branch is compared.
  */
 function driver(
   { driverVersion: planned, talosVersion }: MachineRecipe,
@@ -153,8 +155,9 @@ function services(
 }
 
 /**
- * Difference in containerd's configuration. The machine's part may have more settings, because the owner's are merged
- * into it. From Talos 1.14 on, another document may override it.
+ * Difference in containerd's configuration. The file on the machine may have more settings than planned, because it
+ * also has those of the configuration's owner. From Talos 1.14 on, a further document may override the file, so the
+ * merged configuration is compared.
  */
 function containerd(
   { containerdPart: planned }: MachineRecipe,

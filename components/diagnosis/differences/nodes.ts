@@ -76,7 +76,7 @@ function offers(
   return [...planned, ...unplanned];
 }
 
-/** Whether NVIDIA's device plugin offers a resource, or its DRA driver a device class. */
+/** Whether a name is a resource of NVIDIA's device plugin, or the DeviceClass of NVIDIA's DRA driver. */
 export const isGpu = (resource: string): boolean =>
   resource.startsWith("nvidia.com/") || resource === gpuProviders.dra.deviceClass;
 
@@ -117,7 +117,7 @@ function discovery(
 /** Kubernetes' own taints of a node that is cordoned or not ready; other differences report these states. */
 const ofKubernetes = /^node\.kubernetes\.io\//;
 
-/** Missing taints, and taints that no GPU pod of the plan tolerates. */
+/** Planned taints that the node lacks, and further taints that the plan's GPU pods do not tolerate. */
 function taints(
   { name, gpuCount }: MachineRecipe,
   { taints: actualTaints }: ObservedNode,
@@ -140,8 +140,8 @@ function taints(
 }
 
 /**
- * Missing runtime handler. The kubelet lists its runtime's handlers from Kubernetes 1.31 on (KEP-3857); on older
- * releases they are unknown.
+ * Difference of a node whose container runtime lacks the planned handler. The kubelet lists the handlers from
+ * Kubernetes 1.31 on (KEP-3857); on older releases they are unknown.
  */
 function handler(
   { gpuCount }: MachineRecipe,

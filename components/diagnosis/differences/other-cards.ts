@@ -4,10 +4,10 @@ import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedMachine, ObservedNode } from "../observations";
 
 /**
- * Difference in words: cards of a machine that the stack does not name. Kernel modules, driver and checks follow from
- * the named cards. The machine's cards are read from the labels of NVIDIA's programs, else from PCI IDs, which several
- * cards may share. Undefined without such cards, or if the stack only describes a card, because then there is no name
- * to compare.
+ * Message about cards in a machine that its `gpus` in the stack do not list. This matters because kernel modules,
+ * driver and checks follow from `gpus`. The machine's cards come from the labels of NVIDIA's programs, else from PCI
+ * IDs, which several models may share. Undefined if there are no such cards. Also undefined if the stack describes a
+ * card by its architecture, because such a card has no known name to compare.
  */
 export function otherCards(
   gpus: readonly GpuSpec[],
@@ -31,7 +31,7 @@ export function otherCards(
   return `has a card ${modelNames}, the plan says ${planned.join(", ")}: the machine's gpus must list its real card`;
 }
 
-/** Models that these names may mean. */
+/** Models in the package's tables that these names may stand for. */
 const modelsOf = (names: readonly string[]): string[] => [
   ...new Set(names.flatMap((name) => findCard(name)?.model ?? [])),
 ];

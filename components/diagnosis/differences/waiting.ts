@@ -8,7 +8,10 @@ export const waitingForGpus = (observations: Observations): Difference[] =>
     difference(`Pod ${pod.namespace}/${pod.name}`, whyUnschedulable(pod, observations.nodes ?? [])),
   );
 
-/** Sentences about pods that wait for units that other pods use. */
+/**
+ * One sentence for each pending pod that waits for GPUs although some node could offer them, e.g. because other pods
+ * use the GPUs.
+ */
 export const waitingForUnits = (observations: Observations): string[] =>
   waiting(observations)
     .filter((pod) => whyUnschedulable(pod, observations.nodes ?? []) === undefined)
@@ -30,7 +33,7 @@ const requestText = ({ requests = {} }: ObservedPod): string =>
     .map(([resource, count]) => `${count} of ${resource}`)
     .join(" and ");
 
-/** Why no node can ever offer the units that a pod requests; undefined if one might. */
+/** Why no node can ever offer the GPU resource units that a pod requests; undefined if some node might offer them. */
 function whyUnschedulable(
   { requests = {} }: ObservedPod,
   nodes: readonly ObservedNode[],

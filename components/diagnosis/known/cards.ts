@@ -1,21 +1,21 @@
 import type { Cause } from "./known";
 
 /**
- * Error codes of the driver in the kernel's log, by NVIDIA's first remedy (docs.nvidia.com/deploy/xid-errors,
- * analyzing-xid-catalog, column "Immediate Action", of 2025-10-29). No list has codes that can be ignored or that only
- * follow others.
+ * The driver's error codes (Xids) in the kernel's log, grouped by the remedy that NVIDIA's catalogue names first
+ * (docs.nvidia.com/deploy/xid-errors, analyzing-xid-catalog, column "Immediate Action", of 2025-10-29). Codes are left
+ * out if they can be ignored or only follow another code.
  */
 export const xids = {
   /**
-   * RESTART_APP: the program caused the error, and the card goes on. 43 belongs here as well, although the catalogue
-   * ignores it because it has no other effect.
+   * RESTART_APP: a program caused the error, and the card keeps working. Also 43, which the catalogue ignores because
+   * only the program stops.
    */
   application: [
     8, 11, 13, 25, 31, 32, 39, 40, 41, 43, 60, 68, 69, 70, 71, 72, 75, 76, 77, 80, 82, 83, 84, 85,
     86, 88, 89, 94, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 126, 127, 128, 129, 130, 131, 132,
     133, 134, 135, 139,
   ],
-  /** RESET_GPU, and 48, which a reset ends. */
+  /** RESET_GPU. Also 48, after which a reset makes the card usable again. */
   reset: [46, 48, 62, 64, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158],
   /** RESTART_BM. */
   reboot: [79],
@@ -31,7 +31,10 @@ const xid = (xidGroup: keyof typeof xids): RegExp =>
 /** An error of a program on a healthy card. */
 export const programError = xid("application");
 
-/** Failures of a card, its driver or its fabric that show in the log of the kernel or of a service. */
+/**
+ * Failures of a card, of its driver or of the fabric between cards. They appear in the log of the kernel or of a
+ * service.
+ */
 export const cardCauses = {
   cardReset: {
     symptom: "programs on one card hang or end with CUDA errors until the machine is rebooted",

@@ -50,7 +50,7 @@ export const exposureFixes = fixesOf({
   },
 });
 
-/** Causes of failures of the runtime, the device plugin or a release, also if another tool installed them. */
+/** Causes of failures of the container runtime, the device plugin or a Helm release, whoever installed them. */
 export const exposureCauses = {
   runtimeHandler: {
     symptom:

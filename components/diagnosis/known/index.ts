@@ -28,7 +28,7 @@ export interface Fix extends FixRecord<FixId> {
 
 const fixById: Record<FixId, FixRecord<FixId>> = fixRecords;
 
-/** The fixes, each with the failure that it prevents, from the machine up. */
+/** The fixes, each with the failure that it prevents, in the order machine, GPU provider, pods. */
 export const fixes: Fix[] = fixIds.map((id) => ({ id, ...fixById[id] }));
 
 const causeRecords = { ...cardCauses, ...workloadCauses, ...exposureCauses };

@@ -26,8 +26,8 @@ export interface FixRecord<Id extends string> extends Known {
    */
   check?: string;
   /**
-   * Remedy if the stack's plan has the fix and the failure appears nevertheless. Without it, only a change by hand can
-   * have removed the fix, and the doctor says so.
+   * Remedy if the stack's plan has the fix and the failure appears nevertheless. Absent if only a change by hand can
+   * have removed the fix; the remedy then says so.
    */
   inForce?: string;
   /** Whether a stack's plan needs the fix. */
@@ -35,15 +35,21 @@ export interface FixRecord<Id extends string> extends Known {
   /** Observations that show that the fix is missing; empty if there are none. */
   sign: (observations: Observations, system: System) => Evidence[];
   /**
-   * Fixes whose signs also appear if this fix is missing. On the same machine these signs are then not reported.
-   * Default none.
+   * Fixes whose signs also appear if this fix is missing. If it is missing on a machine, the signs of these fixes on
+   * that machine are not reported. Default none.
    */
   hides?: readonly Id[] | "all";
-  /** Set if a machine without this fix has no driver or no runtime: messages of its pods are then consequences. */
+  /**
+   * Set if a machine without this fix has no driver or no container runtime, so that error messages of the machine's
+   * pods are only consequences.
+   */
   isUnderneath?: true;
 }
 
-/** Fixes by name. `FixId` is derived from these names, so it cannot be used here: `known/index.ts` checks `hides`. */
+/**
+ * Fixes by name. This type cannot use `FixId`, which is derived from these names; `known/index.ts` therefore checks the
+ * names in `hides`.
+ */
 export const fixesOf = <Id extends string, Hidden extends string = never>(
   records: Record<Id, FixRecord<Hidden>>,
 ): Record<Id, FixRecord<Hidden>> => records;

@@ -144,10 +144,10 @@ export const machineFixes = fixesOf({
 });
 
 /**
- * Signs of a containerd part that exists twice: in the active configuration, if the credentials may read it, or in
- * Talos' log of a paused boot. Talos up to 1.13 cannot create the file's resource a second time, so it pauses the boot.
- * From 1.14 on the first item counts, and the machine boots. Source: talos, v1alpha1_sequencer_tasks.go, pauseOnFailure
- * and injectCRIConfigPatch.
+ * Signs that a configuration writes the file `20-customization.part` twice. The signs are in the active configuration,
+ * if the credentials may read it, or in the kernel log. Talos up to 1.13 cannot create the file's resource a second
+ * time, so it pauses the boot. From 1.14 on Talos uses the first of the two items and boots. Source: talos,
+ * v1alpha1_sequencer_tasks.go, pauseOnFailure and injectCRIConfigPatch.
  */
 function repeatedContainerdPart(observations: Observations): Evidence[] {
   return (observations.machines ?? []).flatMap(
@@ -172,9 +172,9 @@ function repeatedContainerdPart(observations: Observations): Evidence[] {
 
 /**
  * Signs of a missed upgrade: the active configuration names an image of the same release with another schematic, and no
- * driver is loaded. With a loaded driver, `talosctl upgrade` has installed an image that the configuration never named.
- * Omni machines are left out, because Omni manages their schematics and upgrades. Without a plan, a missing driver
- * counts only on a node with signs of a GPU.
+ * driver is loaded. A machine with a loaded driver is skipped: there, somebody has installed the image by `talosctl
+ * upgrade` without a change of the configuration. Machines in Omni are skipped, because Omni manages their schematics
+ * and upgrades. Without a plan, only nodes with signs of a GPU count.
  */
 function runsOldSchematic(observations: Observations, { plan }: System): Evidence[] {
   const byOmni = new Set(
@@ -233,17 +233,18 @@ function driverNotLoaded(observations: Observations, system: System): Evidence[]
 }
 
 /**
- * Whether the image has NVIDIA's modules. Without them in the image a declaration has no effect, e.g. because Omni has
- * not upgraded the machine yet.
+ * Whether the image has NVIDIA's kernel modules. If it has none, e.g. because Omni has not upgraded the machine yet, a
+ * configuration cannot load them.
  */
 const hasModules = (extensions: string[] | undefined): boolean =>
   extensions === undefined ||
   extensions.some((name) => nvidiaExtension(`siderolabs/${name}`)?.kind === "modules");
 
 /**
- * Signs of kernel modules and toolkit from different drivers. Talos labels a node with its extensions' versions, which
- * begin with the driver's version, e.g. `580.126.09-v1.12.6` of the modules and `570.211.01-v1.18.2` of the toolkit.
- * Source: siderolabs/extensions, nvidia-gpu, the extensions' manifests.
+ * Signs that the image's kernel modules and its container toolkit belong to different releases of the driver. Talos
+ * labels a node with its extensions' versions, which begin with the driver's version, e.g. `580.126.09-v1.12.6` for the
+ * modules and `570.211.01-v1.18.2` for the toolkit. Source: siderolabs/extensions, nvidia-gpu, the extensions'
+ * manifests.
  */
 function librariesOfAnotherDriver(observations: Observations): Evidence[] {
   const mixedDrivers = (observations.nodes ?? []).flatMap(({ name, labels }) => {

@@ -127,7 +127,10 @@ export const operatorFixes = fixesOf({
   },
 });
 
-/** Whether the operator installs the toolkit, whose NRI plugin gives all cards. */
+/**
+ * Whether the GPU Operator installs the container toolkit. Its NRI plugin then injects the devices, also all cards into
+ * a pod that needs them.
+ */
 function byNri(plan: Plan): boolean {
   return hasGpu(plan) && plan.injection === "nri" && plan.kubernetes.mode === "operator";
 }
@@ -135,7 +138,7 @@ function byNri(plan: Plan): boolean {
 const ofNri = (observations: Observations, { injection }: System, pattern: RegExp): Evidence[] =>
   injection === "nri" ? matching(observations, pattern) : [];
 
-/** Init containers of the operator's pods that wait for marker files. */
+/** Init containers of the operator's pods that wait for the files in `/run/nvidia/validations` (marker files). */
 const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-ready"];
 
 function waitsForMarkers(
@@ -146,7 +149,7 @@ function waitsForMarkers(
   return markerKeeper(observations) ? [] : waitingPods(observations, namespace);
 }
 
-/** Whether a DaemonSet keeps the marker files on all of its nodes. */
+/** Whether the stack's DaemonSet for the marker files exists and is ready on all of its nodes. */
 function markerKeeper(observations: Observations): boolean {
   const keeper = (observations.daemonSets ?? []).find(({ name }) =>
     name.includes("validation-markers"),
@@ -174,8 +177,8 @@ function validatorProblems(observations: Observations, system: System): string[]
 }
 
 /**
- * Signs of a validator that a label from Talos 1.12 keeps off a node. From Talos 1.13 on only the validator writes the
- * marker files, so the operands on that node wait forever.
+ * Signs that a node still has the label that keeps the operator's validator off nodes with Talos up to 1.12. From Talos
+ * 1.13 on only the validator writes the marker files, so the operands on that node wait forever.
  */
 function validatorKeptAway(observations: Observations, { namespace }: System): string[] {
   const labelled = (observations.nodes ?? [])
@@ -191,8 +194,8 @@ function validatorKeptAway(observations: Observations, { namespace }: System): s
 }
 
 /**
- * Signs of a validator that never ends, while a DaemonSet keeps the marker files. Without that DaemonSet the missing
- * files are the finding (`validationMarkers`).
+ * Signs that the operator's validator waits forever on Talos up to 1.12, although the stack's DaemonSet writes the
+ * marker files. Without that DaemonSet, the fix `validationMarkers` reports the missing files.
  */
 function validatorRuns(observations: Observations, system: System): string[] {
   if (!markerKeeper(observations)) return [];

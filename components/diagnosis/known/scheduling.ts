@@ -72,7 +72,9 @@ const excludingTaints = (spec: ClusterSpec): NodeTaint[] =>
     .flatMap(taintsOf)
     .filter((taint) => taint.effect !== "PreferNoSchedule");
 
-/** Labels that Node Feature Discovery and NVIDIA's programs set later; if they are missing, that is another failure. */
+/**
+ * Labels that Node Feature Discovery and NVIDIA's programs set. If one of them is missing, another failure explains it.
+ */
 const setLater = /(^|\.)nvidia\.com\/|^feature\.node\.kubernetes\.io\//;
 
 function selectorFitsNoNode(observations: Observations, system: System): string[] {
@@ -135,9 +137,9 @@ function pluginWantsNoPods(observations: Observations, system: System): string[]
 }
 
 /**
- * Signs of untolerated taints that the stack itself sets; this fix is not about other taints. Older schedulers name the
- * taint in their message. The scheduler of Kubernetes 1.36 does not (plugins/tainttoleration). Its message counts only
- * if all taints of some machine are the stack's.
+ * Signs that pods do not tolerate a taint of the stack. Schedulers before Kubernetes 1.36 name the taint in their
+ * message. Later ones do not (plugins/tainttoleration), so their message counts only if some machine has no taints but
+ * the stack's.
  */
 function taintNotTolerated(observations: Observations, { plan }: System): Evidence[] {
   if (plan === undefined) return [];
@@ -168,7 +170,7 @@ function taintMissing(observations: Observations, { plan }: System): string[] {
   });
 }
 
-/** Taints of the stack, however they are set on the node. */
+/** Each taint that the stack's machines should have, with its machine. */
 const plannedTaints = (plan: Plan): { machine: string; taint: NodeTaint }[] =>
   Object.entries(plan.spec.machines).flatMap(([machine, spec]) =>
     taintsOf(spec).map((taint) => ({ machine, taint })),

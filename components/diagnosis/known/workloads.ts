@@ -76,7 +76,7 @@ export const workloadFixes = fixesOf({
 const isOlderThan = (driver: string | undefined, floor: string | undefined): boolean =>
   driver !== undefined && floor !== undefined && compareDotted(driver, floor) < 0;
 
-/** Causes that stop a model over several machines, however it was installed. */
+/** Causes that stop a model server over several machines, whoever installed it. */
 export const workloadCauses = {
   fabricSlow: {
     symptom:

@@ -7,16 +7,18 @@ import { defined } from "../../recipe/mapping";
 import { type ClusterObjects, type LiveObject, OWNER, type ReleaseRecord } from "./live";
 import { contentOf } from "./namespace-content";
 
-/** Milliseconds within which a deleted object must disappear: a pod's grace period of 30 s, and time for finalizers. */
+/**
+ * Milliseconds within which a deleted object must disappear: enough for a pod's grace period of 30 s and for
+ * finalizers.
+ */
 const GONE = 180_000;
 const POLL = 1_000;
 
 /**
- * The guard's calls to the cluster of a kubeconfig, with any way of authentication. Bundled into its own file together
- * with the Kubernetes client.
+ * The guard's calls to the cluster of a kubeconfig, which may use any kind of authentication. The build puts this
+ * module and the Kubernetes client into a bundle that is loaded only when needed.
  *
- * @param persists whether to repeat a call that got no answer. Default false, for a preview, which goes on without its
- * cluster.
+ * @param persists whether to repeat a call that got no answer. Default false: a preview does not wait for its cluster.
  */
 export function clusterObjects(kubeconfig: string, persists = false): ClusterObjects {
   const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
@@ -111,7 +113,8 @@ export function clusterObjectsOf(api: KubernetesApi, clock: Clock = systemClock)
 }
 
 /**
- * Decodes a record: compressed JSON in base64, which the Secret encodes once more (helm, pkg/storage/driver/util.go).
+ * Decodes Helm's record of a revision: compressed JSON in base64, which the Secret encodes once more (helm,
+ * pkg/storage/driver/util.go).
  */
 function releaseIn(release: string | undefined): Pick<ReleaseRecord, "chart" | "values"> {
   try {

@@ -18,8 +18,8 @@ import {
 } from "./verdict";
 
 /**
- * The annotation that names an object's owner, and the beginning of its value for objects of this stack; programs
- * recognize the stack's objects by them.
+ * The annotation that names an object's owner, and the beginning (`ours`) of its value on objects of this stack. The
+ * machine program recognizes the stack's objects by this annotation.
  */
 export const stackMark = (): { annotation: string; ours: string } => ({
   annotation: OWNER,
@@ -28,19 +28,18 @@ export const stackMark = (): { annotation: string; ours: string } => ({
 
 const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;
 
-/** Pulumi type of a Helm release. Helm writes its records, which have no owner annotation. */
+/** Pulumi type of a Helm release. Helm itself writes the records of a release, so they have no owner annotation. */
 const RELEASE = "kubernetes:helm.sh/v3:Release";
 
 /**
- * Transformation of every object that a stack creates in its cluster. It marks each object with its owner. Before an
- * object is created, and before each operation of a Helm release, a hook checks the cluster. The hook deletes objects
- * that a killed update of this stack left, so that this update succeeds. An object of another owner ends the update,
- * already at preview if the result is certain. Pulumi's resource hooks need no resource, and run only if an update
- * creates something.
+ * Transformation of every object that a stack creates in its cluster. It marks each object with its owner. Before
+ * Pulumi creates an object, and before each operation on a Helm release, a hook checks the cluster. The hook deletes
+ * objects that a killed update of this stack left, because Pulumi cannot create an object that exists. If an existing
+ * object has another owner, the hook ends the update. It ends the preview too, if the update is sure to fail.
  *
  * @param takeOver Name of an external Helm release that the stack takes over. Default: none.
- * @param kubeconfig Kubeconfig of the cluster; empty if Pulumi finds the cluster by itself: objects are then marked,
- * but not checked.
+ * @param kubeconfig Kubeconfig of the cluster. If it is empty, because Pulumi finds the cluster by itself, the
+ *   transformation marks objects and does not check them.
  */
 export function guarded(
   name: string,
@@ -48,7 +47,7 @@ export function guarded(
   takeOver?: string,
 ): pulumi.ResourceTransformation {
   const stack = stackName();
-  /** Owner of each Helm release, by resource name; a release has no owner annotation. */
+  /** Owner of each Helm release, by the name of its Pulumi resource, because a release has no owner annotation. */
   const owners = new Map<string, pulumi.Input<string>>();
   const hook = hooksAreThere("registerResourceHook")
     ? [guardHook(name, kubeconfig, owners, takeOver)]
@@ -82,9 +81,9 @@ export function guarded(
 }
 
 /**
- * Whether a replacement has the same name as the old object, so that Pulumi must delete the old one first, also with
- * `--replace`. Not for Jobs, whose names Pulumi generates. Not for a namespace, whose deletion deletes its content. Not
- * for a claim, which stays until its replacement exists: the hook of that creation refuses the replacement.
+ * Whether Pulumi must delete an object before it creates the replacement, because both have the same name. False for a
+ * Job, because Pulumi generates a new name. False for a namespace, because its deletion deletes its content. False for
+ * a PersistentVolumeClaim: Pulumi then tries to create the replacement first, and the guard's hook refuses that.
  */
 const keepsItsName = (
   type: string,
@@ -137,7 +136,7 @@ export function untilItSucceeds<T>(run: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The guard's client; undefined while the cluster does not exist yet, or if Pulumi finds it by itself. */
+/** The guard's client; undefined if the cluster does not exist yet, or if the stack has no kubeconfig. */
 async function open(kubeconfig: pulumi.Output<string>): Promise<ClusterObjects | undefined> {
   const text = await valueOf(kubeconfig);
   return text === undefined || text === ""
@@ -145,7 +144,7 @@ async function open(kubeconfig: pulumi.Output<string>): Promise<ClusterObjects |
     : openCluster(text, !pulumi.runtime.isDryRun());
 }
 
-/** An output's value; undefined while it is not known. */
+/** Value of an output; undefined if a preview does not know the value. */
 async function valueOf(output: pulumi.Output<string>): Promise<string | undefined> {
   const { isKnown } = output as unknown as { isKnown: Promise<boolean> };
   return (await isKnown) ? new Promise((resolve) => output.apply(resolve)) : undefined;
@@ -228,7 +227,10 @@ async function guardRelease(
 const isKnown = (value: unknown): value is string =>
   typeof value === "string" && value !== pulumi.runtime.unknownValue;
 
-/** The objects that a verdict deletes. Logs the verdict's warning; throws a Refusal if the verdict refuses. */
+/**
+ * The objects that must be deleted according to a verdict. Logs the verdict's message. Throws a Refusal if the verdict
+ * refuses the operation.
+ */
 function objectsToTake<T>(verdict: Verdict<T>): T[] {
   if ("refuse" in verdict) throw new Refusal(verdict.refuse);
   if (verdict.message !== undefined) void pulumi.log.warn(verdict.message);

@@ -3,8 +3,8 @@ import type { FieldFinding } from "../../recipe/rules/finding";
 import type { ClusterObjects, LiveObject } from "./live";
 
 /**
- * Annotations of objects that Helm created from a chart's templates (helm, pkg/action/validate.go), and of objects that
- * it keeps (pkg/kube/resource_policy.go).
+ * Annotations of objects that Helm created from a chart's templates (helm, pkg/action/validate.go), and the annotation
+ * of objects that Helm does not delete (pkg/kube/resource_policy.go).
  */
 const [ownerName, ownerNamespace, policy] = [
   "meta.helm.sh/release-name",
@@ -19,9 +19,9 @@ const annotationsOf = (object: LiveObject | undefined): Record<string, string> =
   object?.object?.metadata?.annotations ?? {};
 
 /**
- * Findings for which a stack must not install LeaderWorkerSet. A cluster can have only one, because its webhooks have
- * fixed names. Charts up to 0.7.0 have the CRD among their templates: an upgrade to a later chart deletes the CRD, and
- * with it every LeaderWorkerSet of the cluster (lws#880).
+ * Finding if a stack must not install LeaderWorkerSet, because the cluster has another installation of it. A cluster
+ * can have only one, because the names of its webhooks are fixed. Charts up to 0.7.0 have the CRD among their
+ * templates: an upgrade to a later chart deletes the CRD, and with it every LeaderWorkerSet of the cluster (lws#880).
  */
 export async function foreignSets(
   objects: Pick<ClusterObjects, "read">,

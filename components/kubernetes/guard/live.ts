@@ -6,9 +6,9 @@ export const OWNER = "talos-gpu/owner";
 /** An object in the cluster. */
 export interface LiveObject extends ObjectKey {
   uid: string;
-  /** Value of its owner annotation. */
+  /** Value of the object's owner annotation. */
   owner: string | undefined;
-  /** Sentences about data that would be lost with it: a namespace's content, a claim's volume. */
+  /** Words for the data that a deletion of the object would delete: a namespace's content, or a claim's volume. */
   holds: string[];
   /** Further properties of the object, which some callers need. */
   object?: {
@@ -36,11 +36,11 @@ export interface ReleaseRecord {
   values: unknown;
 }
 
-/** The guard's calls to a cluster. Every call has a limit. */
+/** The guard's calls to a cluster. Every call has a time limit. */
 export interface ClusterObjects {
   /** The object; undefined if the object, its namespace or its kind does not exist. */
   read(key: ObjectKey): Promise<LiveObject | undefined>;
-  /** Value of an object's owner annotation; does not check what the object contains. */
+  /** Value of an object's owner annotation. Unlike `read`, it does not look for the object's data. */
   ownerOf(key: ObjectKey): Promise<string | undefined>;
   /** Objects of a kind with this owner, in one namespace or in all. Empty if the credentials may not list them. */
   ownedBy(
@@ -56,8 +56,9 @@ export interface ClusterObjects {
 }
 
 /**
- * Value of the owner annotation: stack, resource, and the provider's ID, which Pulumi generates once and keeps in the
- * stack's state. A stack of the same name with another state is therefore another owner.
+ * Value of the owner annotation: project and stack, resource, and the ID of the Kubernetes provider. Pulumi generates
+ * this ID once and keeps it in the stack's state. So a stack with the same name and another state counts as another
+ * owner.
  */
 export const ownerText = (stack: string, resource: string, provider: string): string =>
   `${stack}/${resource} ${provider}`;
@@ -69,9 +70,8 @@ export function sameStack(owner: string, otherOwner: string): boolean {
 }
 
 /**
- * Stack name of the first owner, if both owners belong to one project but to different stacks; else undefined. This
- * finds the objects of a renamed stack: `pulumi stack rename` changes the names in its state, but nothing in the
- * cluster.
+ * Stack name of the first owner, if the owners are different stacks of one project; else undefined. `pulumi stack
+ * rename` changes the stack's name in its state only, so the objects in the cluster still name the former stack.
  */
 export function otherStack(ownerMark: string, otherMark: string): string | undefined {
   const [[project, stack], [sameProject, otherStackName]] = [

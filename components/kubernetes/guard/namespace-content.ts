@@ -14,15 +14,15 @@ interface DiscoveredKind {
 
 /** A kind whose objects are deleted with their namespace. */
 interface ContainedKind extends DiscoveredKind {
-  /** Path of its group and version, e.g. `/apis/batch/v1`. */
+  /** Path of the kind's group and version, e.g. `/apis/batch/v1`. */
   root: string;
 }
 
 /**
- * Whether Kubernetes itself puts the object into every namespace. Such an object does not show that the namespace is in
- * use. These objects are the root certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the
- * default ServiceAccount (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which Kubernetes
- * deletes after an hour.
+ * Whether Kubernetes itself creates the object in every namespace, so that the object does not show that the namespace
+ * is in use: the root certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the default
+ * ServiceAccount (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which Kubernetes deletes
+ * after an hour.
  */
 function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined): boolean {
   if (kind === "Event") return root === "/api/v1" || root.startsWith("/apis/events.k8s.io/");
@@ -42,8 +42,8 @@ const NAMES_ALONE =
 
 /**
  * Content of a namespace, each object as `Kind name`: all objects that a deletion of the namespace would delete, except
- * those that Kubernetes puts into every namespace. A kind that cannot be listed is included as well, so that a
- * namespace is empty only if all kinds were listed.
+ * those that Kubernetes puts into every namespace. The content also names each kind that could not be listed. So an
+ * empty list means that the namespace is empty.
  */
 export async function contentOf(namespace: string, api: KubernetesApi): Promise<string[]> {
   const { kinds, unseen } = await containedKinds(api);
@@ -73,9 +73,9 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
 
 /**
  * The kinds whose objects are deleted with a namespace: those that are namespaced and have the verb `delete`
- * (kubernetes, pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each version of each group is asked,
- * because a kind may be in only one of them. `unseen` names a group whose server is down; until it is up, Kubernetes
- * could not finish the deletion either.
+ * (kubernetes, pkg/controller/namespace/deletion/namespaced_resources_deleter.go). The function asks for each version
+ * of each API group, because a kind may exist in only one version. `unseen` names the groups whose API server does not
+ * answer. Kubernetes cannot finish the deletion of a namespace either until it answers.
  */
 async function containedKinds(
   api: KubernetesApi,

@@ -4,7 +4,10 @@ import { titleOf, type ObjectKey } from "../../clients/kubernetes/api";
 import type { FieldFinding } from "../../recipe/rules/finding";
 import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 
-/** Action before an object is created: none; delete an object that a killed update left; or end the update. */
+/**
+ * What to do before an object is created: delete the objects in `take`, which a killed update left, or end the update
+ * with `refuse`. An empty `take` means that nothing must be done.
+ */
 export type Verdict<T> = { take: T[]; message?: string } | { refuse: FieldFinding };
 
 const noVerdict = { take: [] };
@@ -12,7 +15,7 @@ const noVerdict = { take: [] };
 /** Kinds that keep irreplaceable data. */
 type Keeper = "Namespace" | "PersistentVolumeClaim";
 
-/** Whether data is lost with an object. */
+/** Whether the deletion of such an object deletes data. */
 export const keepsData = <Key extends ObjectKey>(key: Key): key is Key & { kind: Keeper } =>
   key.kind === "Namespace" || key.kind === "PersistentVolumeClaim";
 
@@ -30,13 +33,13 @@ const remedies: Record<Keeper, string> = {
 const sameName =
   "the old and the new object have the same name: Pulumi would create the new one, then delete the new one instead of the old one";
 
-/** A list that is cut after ten entries, because a namespace may have thousands of objects. */
+/** A list in words, cut after ten entries, because a namespace may have thousands of objects. */
 const inWords = (held: readonly string[]): string =>
   held.length <= 10
     ? held.join(", ")
     : `${held.slice(0, 10).join(", ")} and ${held.length - 10} more`;
 
-/** Remedy for a claim that no pod has used. */
+/** Remedy for a PersistentVolumeClaim that no pod has used. */
 const emptyClaim =
   "remove the workload from the stack for one update, then add it again with this class. Nothing is lost, because the claim has no volume yet. ";
 
@@ -47,15 +50,16 @@ const pendingCreate =
  * Decides what to do if Pulumi is about to create an object, and one of that name already exists.
  *
  * Pulumi's Kubernetes provider refuses to create an existing object (pulumi-kubernetes, provider/pkg/await/await.go,
- * Creation), and with `upsertExistingObjects` takes over an object of any owner. If the object has the mark of the same
- * resource, Pulumi has lost it: Pulumi was killed after it had created the object and before it had recorded that.
+ * Creation), and with `upsertExistingObjects` takes over an object of any owner. If the object has the owner annotation
+ * of the same resource, Pulumi was killed after it had created the object and before it recorded the object in its
+ * state.
  *
  * @param live The existing object of this name.
  * @param owner Owner of the new object; undefined in a first preview, where it is not known yet.
- * @param preview Whether this is a preview. A preview accepts an object of the same resource that the update may
- * delete. It refuses an object that keeps data, even with `--replace`: Pulumi would create the new object first, and
- * then delete the old one by its name, which deletes the new one. A claim without a volume is refused too, because a
- * pod may bind the new claim before Pulumi deletes it.
+ * @param preview Whether this is a preview. A preview accepts an existing object of the same resource if the update may
+ *   delete the object. It refuses an object that keeps data, also with `--replace`: Pulumi would create the new object
+ *   first and then delete the old one by its name, which the new one also has. It also refuses a PersistentVolumeClaim
+ *   without a volume, because a pod may bind the new claim before Pulumi deletes it.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,
@@ -80,8 +84,8 @@ export function verdictOnObject(
 }
 
 /**
- * Finding about an object of the same resource that must not be deleted. A hook cannot distinguish a replacement from a
- * creation after a kill.
+ * Finding about an existing object of the same resource that must not be deleted. It names two reasons, because a hook
+ * cannot distinguish a replacement from a creation after a killed update.
  */
 function replacedOrLost(live: LiveObject): FieldFinding {
   const field = titleOf(live);
@@ -98,7 +102,7 @@ function replacedOrLost(live: LiveObject): FieldFinding {
   };
 }
 
-/** Finding about an object with the mark of another stack, or of another resource of this stack. */
+/** Finding about an object whose owner annotation names another stack, or another resource of this stack. */
 function ofAnotherOwner(
   live: LiveObject,
   liveOwner: string,
@@ -126,10 +130,10 @@ const withoutOwner = (live: LiveObject): FieldFinding => ({
 });
 
 /**
- * Refuses to move a resource with data to another name or namespace: Pulumi deletes the old object once the new one
- * exists.
+ * Refuses a new name or namespace for an object with data: Pulumi would delete the old object, and its data, once the
+ * new object exists.
  *
- * @param owned Objects with the mark of the resource that is being created.
+ * @param owned Objects whose owner annotation names the resource that is being created.
  */
 export function verdictOnMove(
   owned: readonly LiveObject[],
@@ -166,9 +170,9 @@ export interface ReleaseStep {
 /**
  * Decides what to do about Helm's records of a release that Pulumi is about to install or upgrade. Helm refuses to
  * install under a name that has a record (helm, pkg/action/install.go, availableName). It refuses to upgrade while the
- * last record shows a running operation (upgrade.go, errPending). A killed operation leaves such a record forever.
- * Without that record, Helm continues from the revision before, and an installation takes over the objects with the
- * release's name (pkg/action/validate.go).
+ * last record shows a running operation (upgrade.go, errPending). A killed operation leaves such a record, which
+ * nothing else removes. After the removal of the record, an upgrade continues from the previous revision, and an
+ * installation takes over the objects that carry the release's name (pkg/action/validate.go).
  */
 export function verdictOnRelease(
   records: readonly ReleaseRecord[],
@@ -206,7 +210,8 @@ export function verdictOnRelease(
 }
 
 /**
- * Finding about a release that is not this stack's by its namespace or values, and that the stack does not take over.
+ * Finding about an existing release that neither its namespace nor its values show to be this stack's, and that the
+ * stack does not take over.
  */
 const foreignRelease = (
   field: string,

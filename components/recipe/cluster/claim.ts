@@ -2,7 +2,7 @@ import { defined } from "../mapping";
 import type { ClaimSpec } from "../spec/index";
 
 /**
- * Name of the DRA driver, which is also the domain of its attributes (dra-driver-nvidia-gpu v0.5.0,
+ * Name of the DRA driver, which also qualifies the names of its attributes in CEL (dra-driver-nvidia-gpu v0.5.0,
  * cmd/gpu-kubelet-plugin/main.go, DriverName).
  */
 const domain = "'gpu.nvidia.com'";
@@ -14,8 +14,8 @@ const domain = "'gpu.nvidia.com'";
 const architectures: Record<string, string> = { Ada: "Ada Lovelace" };
 
 /**
- * The user's own claim or claim template that a workload names, in the form of a pod's spec. Its conditions are
- * unknown.
+ * The user's own claim or claim template that a workload names, in the form of a pod's spec; undefined if the workload
+ * names none. The package does not know the conditions of such a claim.
  */
 export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: ClaimSpec = {}):
   Partial<ClaimSpec> | undefined =>
@@ -24,8 +24,9 @@ export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: Claim
     : defined({ resourceClaimName, resourceClaimTemplateName });
 
 /**
- * Conditions of a claim on each card, in CEL. The driver publishes these attributes for every whole card
- * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go, fullGpuCapacity).
+ * CEL expressions for a claim's conditions on each card. The DRA driver publishes the attributes in them for every
+ * whole card (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go,
+ * fullGpuCapacity).
  */
 export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSpec): string[] {
   const equals = (attribute: string, text: string): string =>

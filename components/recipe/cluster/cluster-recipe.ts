@@ -26,7 +26,7 @@ import { type Ground, mergeValues, repositoryOf } from "./values";
 /** Namespaces that Kubernetes creates itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
 
-/** The namespace of the stack's own pods if the GPU provider is external. */
+/** Namespace of the stack's own objects, such as the smoke tests, if the GPU provider is external. */
 const ownNamespace = "talos-gpu";
 
 /**
@@ -144,7 +144,10 @@ function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodTolerati
   ]);
 }
 
-/** A check refuses a stack without a GPU provider; its plan has an operator without a version. */
+/**
+ * The release of the GPU provider. A check refuses a stack without a GPU provider; its plan has the GPU Operator with
+ * the version `v0.0.0`.
+ */
 function releaseOf(mode: GpuProviderName, ground: Ground): ReleaseRecipe {
   const { dra, devicePlugin, gpuOperator = { version: "v0.0.0" } } = ground.spec;
   if (mode === "dra" && dra) return draRelease(dra, ground);

@@ -5,30 +5,33 @@ import type { ChartInput } from "./values";
 import { anyText, valueAt } from "../mapping";
 
 /**
- * Chart values that let Node Feature Discovery run on machines with taints. Its worker runs on each machine. Its master
- * writes the labels, and removes them with the release. Master and collector run on any machine, and their charts
- * tolerate at most a control plane's taint (node-feature-discovery v0.15 to v0.19, deployment/helm, values.yaml). If
- * every node has a taint, master and collector would stay pending, and Helm would wait for the hook that removes the
- * labels.
+ * Chart values that let Node Feature Discovery run on machines with taints. The worker runs on each machine. The master
+ * writes the labels, and removes them when the release is removed. Master and garbage collector (`gc`) run on any
+ * machine; by default they tolerate at most the taint of control planes (node-feature-discovery v0.15 to v0.19,
+ * deployment/helm, values.yaml). Without these values, master and collector stay Pending if every node has a taint. The
+ * removal of the release then waits for the hook that removes the labels.
  */
 export function discoveryTolerations(machines: PodToleration[]): ChartInput {
   const tolerations = withControlPlane(machines);
   return { worker: { tolerations }, master: { tolerations }, gc: { tolerations } };
 }
 
-/** Whether the device plugin's chart brings Node Feature Discovery, for itself or for GPU feature discovery (its Chart.yaml, `condition`). */
+/**
+ * Whether the device plugin's chart installs Node Feature Discovery, which its values `nfd` and `gfd` both enable
+ * (Chart.yaml, `condition`).
+ */
 export const pluginDiscovers = ({ values }: DevicePluginSpec): boolean =>
   ["nfd", "gfd"].some((part) => anyText(valueAt(values, part, "enabled")) === "true");
 
 /**
- * Whether the operator's chart brings Node Feature Discovery: yes, unless a value disables it (its Chart.yaml,
- * `condition`).
+ * Whether the operator's chart installs Node Feature Discovery: true, unless the value `nfd.enabled` is false
+ * (Chart.yaml, `condition`).
  */
 export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
   anyText(valueAt(values, "nfd", "enabled")) !== "false";
 
 /**
- * Labels of GPU nodes. One of them is enough for the operator to find the node (gpu-operator v26.7.0,
+ * Labels by which the operator recognizes a GPU node; one of them is enough (gpu-operator v26.7.0,
  * controllers/state_manager.go, gpuNodeLabels).
  */
 const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;

@@ -4,10 +4,10 @@ import { type Ground, releaseOfGpuProvider } from "./values";
 
 /**
  * Folder in which the DRA driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13. Its init container follows
- * links to the library, but not to the program. Talos has a program that is not a link only in /usr/local/bin
- * (dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13, dynamic-resource-allocation;
- * dra-driver-nvidia-gpu#605). The driver uses the device nodes in /dev, because none exist below this root
- * (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
+ * a symbolic link to the library, and follows none to nvidia-smi. Only in /usr/local/bin is Talos' nvidia-smi a real
+ * file (dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13,
+ * dynamic-resource-allocation; dra-driver-nvidia-gpu#605). The DRA driver finds no device nodes below this folder, and
+ * therefore uses those in /dev (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
  */
 export const draDriverRoot = "/usr/local";
 

@@ -8,9 +8,9 @@ import gpuDashboard from "./dashboard.json";
 const csv = counters.map((line) => `${line}\n`).join("");
 
 /**
- * Metrics that the exporter must export for a stack with alerts. The file has the name under which the GPU Operator
- * mounts it (gpu-operator v26.7.0, controllers/object_controls.go, MetricsConfigFileName); the ConfigMap's name follows
- * from its content, since the exporter reads the file only at its start.
+ * ConfigMap with the metrics that the exporter must export for a stack with alerts. Its key is the file name that the
+ * GPU Operator expects (gpu-operator v26.7.0, controllers/object_controls.go, MetricsConfigFileName). The ConfigMap's
+ * name contains a hash of its content: a new name restarts the exporter, which reads the file only at its start.
  */
 export const exporterCounters = {
   configMap: `nvidia-gpu-counters-${shortHash(csv, 8)}`,
@@ -19,8 +19,9 @@ export const exporterCounters = {
 };
 
 /**
- * Release of the DCGM exporter in a cluster. The operator's default is in its values.yaml (v26.3.3: 4.8.2, v26.7.0:
- * 4.8.3). The tag of an image is `<DCGM>-<exporter>`. An image without this tag counts as the stack's own exporter.
+ * Release of the DCGM exporter in a cluster, from the tag of its image, `<DCGM>-<exporter>`. Without such a tag it is
+ * the default of the operator's chart (values.yaml of v26.3.3: 4.8.2, of v26.7.0: 4.8.3), or 4.8.2 without the
+ * operator.
  */
 export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
   const statedVersion = valueAt(release.values, "dcgmExporter", "version");
@@ -36,7 +37,8 @@ export function exporterRelease({ mode, release, images }: KubernetesRecipe): st
 }
 
 /**
- * The dashboard for an exporter's release, as text. Release 4.8.3 renamed the label of the node (dcgm-exporter#655).
+ * The dashboard for an exporter's release, as text. Release 4.8.3 renamed the label with the node's name from
+ * `Hostname` to `hostname` (dcgm-exporter#655).
  */
 export function dashboardFor(exporter: string): string {
   const text = JSON.stringify(gpuDashboard, undefined, 2);

@@ -3,9 +3,9 @@ import type { Injection, Marker, GpuProviderName } from "../types";
 import { valueAt } from "../mapping";
 
 /**
- * Content that the operator's validator writes into `driver-ready` for a driver of the host; its operands read the
- * file as environment. Source: gpu-operator, cmd/nvidia-validator, createStatusFile;
- * assets/state-device-plugin/0400_configmap.yaml.
+ * Content that the operator's validator writes into `driver-ready` if the driver is installed on the host. The
+ * operator's other pods read environment variables from this file. Source: gpu-operator, cmd/nvidia-validator,
+ * createStatusFile; assets/state-device-plugin/0400_configmap.yaml.
  */
 const driverReady = [
   "IS_HOST_DRIVER=true",
@@ -17,8 +17,8 @@ const driverReady = [
 ].join("\n");
 
 /**
- * Whether the stack's marker files replace the operator's validator: on Talos ≤ 1.12 the validator forever looks for
- * the driver in the wrong folder (gpu-operator#1687).
+ * Whether the stack must write the files that the operator's validator writes elsewhere (marker files): on Talos ≤ 1.12
+ * the validator looks forever for the driver in the wrong folder (gpu-operator#1687).
  */
 export const needsMarkers = (injection: Injection, mode: GpuProviderName): boolean =>
   injection === "legacy" && mode === "operator";

@@ -8,8 +8,8 @@ import { discoveryTolerations } from "./discovery";
 import { type ChartInput, type Ground, mergeValues, releaseOfGpuProvider } from "./values";
 
 /**
- * The GPU Operator's release. Talos has its own driver, and up to 1.14 its own toolkit, so the operator must not
- * install them.
+ * The GPU Operator's release. Talos' extensions contain the driver, and up to Talos 1.14 also the container toolkit, so
+ * the operator must not install these.
  */
 export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): ReleaseRecipe {
   const migManager = migManagerValues(operator, ground.spec.sharing);
@@ -56,8 +56,8 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
 }
 
 /**
- * Values for Talos ≤ 1.12. The libraries are under a glibc prefix, which only the toolkit's runtime knows, and neither
- * CDI nor the validator.
+ * Values for Talos ≤ 1.12. NVIDIA's libraries are below /usr/local/glibc on Talos. Only the toolkit's runtime finds
+ * them there; a CDI specification and the operator's validator do not.
  */
 const legacyValues: ChartInput = {
   cdi: { enabled: false },
@@ -65,9 +65,9 @@ const legacyValues: ChartInput = {
 };
 
 /**
- * Folder into which the operator installs its toolkit on Talos ≥ 1.15. It must be writable and allow programs, because
- * Talos runs the CDI hooks in it (gpu-operator v26.7.0, values.yaml: /usr/local/nvidia, which is read-only; /run is
- * mounted noexec).
+ * Folder into which the operator installs its toolkit on Talos ≥ 1.15. The folder must be writable, and programs in it
+ * must be executable, because containerd runs the toolkit's CDI hooks from there (gpu-operator v26.7.0, values.yaml:
+ * /usr/local/nvidia, which is read-only; /run is mounted noexec).
  */
 export const toolkitFolder = "/var/lib/nvidia";
 

@@ -8,7 +8,7 @@ import { isMapping, valueAt } from "../mapping";
 /** Device list strategies of the plugin (k8s-device-plugin, api/config/v1/consts.go). */
 export const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
 
-/** Device list strategies in a chart value. The chart expects one text; this function also reads a list. */
+/** Device list strategies in a chart value: a text with commas, as the chart expects, or a list. */
 export function strategiesIn(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list
@@ -36,7 +36,7 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
   return releaseOfGpuProvider("devicePlugin", plugin, packageValues);
 }
 
-/** Whether one of the user's own configurations of the plugin sets the MIG strategy. */
+/** Whether one of the plugin's configurations in the user's chart values sets the MIG strategy. */
 function statesMigStrategy(plugin: DevicePluginSpec): boolean {
   const map = valueAt(plugin.values, "config", "map");
   return (
@@ -46,23 +46,23 @@ function statesMigStrategy(plugin: DevicePluginSpec): boolean {
 }
 
 /**
- * First release of the plugin in the package's tables. From this release on `cdi-cri` is the package's default. The
- * plugin has the strategy since 0.15.0.
+ * First release of the plugin for which the package chooses the strategy `cdi-cri`. It is the first release in the
+ * package's tables; the plugin itself has the strategy since 0.15.0.
  */
 export const firstByCdi = "0.17.4";
 
 /**
- * Values for the way in which the plugin gives devices to pods. The default from Talos 1.13 on is CDI, which works with
- * any runtime, so the pods of another chart need no runtimeClassName (k8s-device-plugin v0.19.3,
- * internal/plugin/server.go; lab/docs/hardware.md). On Talos ≤ 1.12 a CDI specification cannot name the libraries, but
- * the toolkit's runtime reads the variable.
+ * Chart values that decide how the plugin gives devices to pods. From Talos 1.13 on the default is CDI, which works
+ * with any container runtime, so pods of other charts need no runtimeClassName (k8s-device-plugin v0.19.3,
+ * internal/plugin/server.go; lab/docs/hardware.md). On Talos ≤ 1.12 a CDI specification could not name NVIDIA's
+ * libraries. There the plugin sets `NVIDIA_VISIBLE_DEVICES` (`envvar`), which the toolkit's runtime reads.
  *
- * If no driver root is mounted, the plugin with a CDI strategy exits because /driver-root is missing
+ * With a CDI strategy, the plugin exits if no driver root is mounted at /driver-root
  * (cmd/nvidia-device-plugin/plugin-manager.go). On Talos ≥ 1.13 the driver's libraries, programs and device nodes are
- * all below the host's root. A user who names another root keeps the strategy that reads no root. From Talos 1.15 on,
- * without NVIDIA's runtime, the plugin itself finds NVML only below the driver root, in folders such as lib64
- * (cmd/nvidia-device-plugin/root.go). NVML finds the cards' devices only in a pod with all devices of the host
- * (lab/node/gpu/cases/nri.ts: else "Driver Not Loaded").
+ * all below the host's root. If the user sets another root, the strategy stays `envvar`, which reads no root. From
+ * Talos 1.15 on, without NVIDIA's runtime, the plugin itself finds NVML only below the driver root, in folders such as
+ * lib64 (cmd/nvidia-device-plugin/root.go). NVML finds the cards only if the plugin's pod is privileged and so has all
+ * devices of the host (lab/node/gpu/cases/nri.ts: otherwise "Driver Not Loaded").
  */
 function devices({ version, values }: DevicePluginSpec, injection: Injection): ChartInput {
   const securityContext = { privileged: true };

@@ -1,19 +1,19 @@
 import { shortHash } from "../short-hash";
 
 /**
- * Greatest length of a beginning: a label's 63 characters without those for a hash of the stack and for Pulumi's own
- * suffix (components/kubernetes/pods.ts, ownedName).
+ * Greatest length of the beginning of a Job's name: the 63 characters of a label, less those for a hash of the stack
+ * and for Pulumi's suffix (components/kubernetes/pods.ts, ownedName).
  */
 const longest = 47;
 
-/** Beginning of the name of a machine's smoke test. A Job's name has no `.`, so that it can be a label of its pods. */
+/** Beginning of the name of a machine's smoke test. It has no `.`, unlike the names of some machines. */
 const nameOfMachine = (machine: string): string =>
   `gpu-smoke-test-${machine.replaceAll(".", "-")}`.slice(0, longest);
 
 /**
- * Beginnings of the names of all smoke tests, each at most 47 characters long and different for each machine. Machines
- * whose names differ only behind the cut, or in `.` and `-`, get a hash of their name. Other names stay without a hash,
- * because a changed name would run the test again.
+ * Beginnings of the names of all smoke tests, each at most 47 characters long and different for each machine. If
+ * several machines would get the same beginning, each gets a hash of its own name at the end. Other beginnings have no
+ * hash, because a change of the name would run an existing test again.
  *
  * @param machines Names of the stack's GPU machines.
  * @returns Beginnings by machine.

@@ -7,8 +7,8 @@ import type { Injection, PodToleration, ReleaseRecipe } from "../types";
 export type ChartInput = Record<string, unknown>;
 
 /**
- * Merges a user's values over the package's: mappings by key, `env` lists by name (so a user's variable keeps the
- * others), and all other values like Helm: the user's value replaces the package's.
+ * Merges a user's chart values over the package's values. Mappings are merged by key, and `env` lists by the variable's
+ * name. Any other value of the user replaces the package's value, as in Helm.
  */
 export const mergeValues = (packageValues: ChartInput, userValues: ChartInput = {}): ChartInput =>
   mergeAsHelm(packageValues, userValues, (key, old, value) =>
@@ -21,7 +21,7 @@ function mergeByName(packageItems: unknown[], userItems: unknown[]): unknown[] {
   return [...packageItems.filter((item) => !userNames.has(nameOf(item))), ...userItems];
 }
 
-/** A variable of an `env` list as text; undefined if the list lacks it. */
+/** Value of a variable in an `env` list, as text; undefined if the list lacks the variable. */
 export function envOf(list: unknown, name: string): string | undefined {
   const item: unknown = Array.isArray(list)
     ? list.find((entry) => isMapping(entry) && entry["name"] === name)
@@ -33,8 +33,8 @@ export function envOf(list: unknown, name: string): string | undefined {
 }
 
 /**
- * Inputs of the GPU providers' releases. `config` is the plugin's configuration for sharing; undefined if the stack
- * shares no cards.
+ * What the chart values of a GPU provider depend on. `config` is the device plugin's configuration for sharing;
+ * undefined if the stack shares no cards.
  */
 export interface Ground {
   spec: ClusterSpec;
@@ -67,8 +67,8 @@ export function releaseOfGpuProvider(
 }
 
 /**
- * A chart's repository from a stack's field. For an OCI registry users often write the reference of the chart itself;
- * the result is then that reference without the chart's name.
+ * The chart repository that a stack's field means. For an OCI registry users often write the reference of the chart
+ * itself; the function then removes the chart's name.
  */
 export function repositoryOf(
   statedRepository: string | undefined,

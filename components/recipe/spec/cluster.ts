@@ -13,44 +13,44 @@ import type { SharingSpec } from "./sharing";
 import type { TimeoutsSpec, UpgradeSpec } from "./update";
 import type { WorkloadsSpec } from "./workloads/workloads";
 
-/** Fields of the cluster that a stack and a `GpuMachine` without a `GpuCluster` both have. */
+/** Fields of a cluster that a stack has, and that a program also sets for a `GpuMachine` outside of a `GpuCluster`. */
 export interface AroundMachinesSpec {
   /**
-   * Talos release that the machines should run, of the minors 1.8 to 1.15.
+   * Talos release that the machines should run, from Talos 1.8 to 1.15.
    * @example `v1.12.6`
    * @causes one reboot of each machine that runs another release
    */
   talosVersion: string;
   /**
-   * Kubernetes release of owned machines. Required if a machine is `owned`. If a control plane is `owned`, one update
-   * may raise this release by at most one minor. Run `talosctl upgrade-k8s` after such an update: a new configuration
-   * does not update kube-proxy, CoreDNS and flannel.
+   * Kubernetes release of the machines with `configuration: owned`. Required if there is such a machine. If an owned
+   * machine is a control plane, one update may raise this release by at most one minor. Run `talosctl upgrade-k8s`
+   * after such an update: a new configuration does not update kube-proxy, CoreDNS and flannel.
    * @default none
    * @example `v1.35.0`
-   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older, unless the
-   *   stack has `bootstrap: true`
+   * @causes a new configuration of owned machines; without `bootstrap: true` also one reboot of each owned GPU machine
+   *   on Talos 1.13 and older
    */
   kubernetesVersion?: string;
   /**
    * Drivers, toolkit and extensions of the stack's Talos release. Needed only if the package's tables lack the
    * release and no Image Factory can be reached.
-   * @default those in the package's tables, else the Image Factory's
+   * @default those in the package's tables, else those that the Image Factory reports
    * @example `{ talosVersion: v1.13.10, production: 595.91.07 }`
    */
   releaseFacts?: ReleaseFactsSpec;
   /**
-   * Name of the Talos cluster. Required if a machine is `owned` or `omni`. If machines are `omni`, it is the name of
-   * their cluster in Omni.
+   * Name of the Talos cluster. Required if a machine has `configuration: owned` or `omni`. For machines in Omni, it is
+   * the name of their cluster in Omni.
    * @default none
    * @example `home`
-   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
+   * @causes a new configuration of owned machines; one reboot of each owned GPU machine on Talos 1.13 and older
    */
   clusterName?: string;
   /**
-   * URL of the Kubernetes API. Required if a machine is `owned`.
+   * URL of the Kubernetes API. Required if a machine has `configuration: owned`.
    * @default none
    * @example `https://10.0.10.10:6443`
-   * @causes a new configuration of owned machines; one reboot of those with a GPU on Talos 1.13 and older
+   * @causes a new configuration of owned machines; one reboot of each owned GPU machine on Talos 1.13 and older
    */
   clusterEndpoint?: string;
   /**
@@ -74,8 +74,8 @@ export interface AroundMachinesSpec {
    */
   devicePlugin?: DevicePluginSpec;
   /**
-   * Expose the GPUs with NVIDIA's driver for dynamic resource allocation (DRA): pods get them by claims. A cluster has
-   * exactly one of `gpuOperator`, `devicePlugin`, `dra` and `external`.
+   * Expose the GPUs with NVIDIA's driver for dynamic resource allocation (DRA): pods request GPUs by ResourceClaims. A
+   * cluster has exactly one of `gpuOperator`, `devicePlugin`, `dra` and `external`.
    * @default none
    * @example `{ version: 0.5.0 }`
    */
@@ -111,8 +111,8 @@ export interface AroundMachinesSpec {
    * changes nothing else. An update with an unchanged text trusts the state that the last update recorded.
    * @default none
    * @example `2026-11-22`
-   * @causes an inspection of every machine, and a reboot of each whose image or staged configuration differs from the
-   * stack
+   * @causes an inspection of every machine, and a reboot of each machine whose image or staged configuration differs
+   *   from the stack
    */
   reconcileToken?: string;
   /**
@@ -127,10 +127,10 @@ export interface AroundMachinesSpec {
 /** Fields of the cluster in a stack: all but its machines. */
 export interface ClusterOptionsSpec extends AroundMachinesSpec {
   /**
-   * Drivers, toolkit and extensions of Talos releases other than the stack's, which machines or pools set as their
-   * `talosVersion`. Each entry has the fields of `releaseFacts`. Needed only if the package's tables lack the release
-   * and no Image Factory can be reached.
-   * @default those in the package's tables, else the Image Factory's
+   * Drivers, toolkit and extensions of the Talos releases that machines or pools set as their own `talosVersion`. Each
+   * entry has the fields of `releaseFacts`. Needed only if the package's tables lack the release and no Image Factory
+   * can be reached.
+   * @default those in the package's tables, else those that the Image Factory reports
    * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
    */
   otherReleaseFacts?: ReleaseFactsSpec[];
@@ -138,8 +138,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * Create the cluster from machines that wait in maintenance mode. The first update makes the secrets and installs
    * Talos with the wanted image. It then bootstraps etcd on the control plane whose name is alphabetically first, and
    * fetches the kubeconfig. Leave `bootstrap: true` afterwards, because the stack holds the secrets and the kubeconfig.
-   * Every machine must be owned, and at least one must be a control plane. The machines must have started from a boot
-   * medium of Talos 1.13 or newer, whatever release the stack installs.
+   * Every machine must have `configuration: owned`, and at least one must be a control plane. The machines must have
+   * started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
    * @default `false`: the cluster already exists
    * @example `true`
    */
@@ -150,12 +150,12 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
-   *   only if modules or files change
+   *   only if `machine.kernel.modules` or `machine.files` change
    */
   patches?: string[];
   /**
    * Metrics of the cards: Prometheus objects and a Grafana dashboard.
-   * @default none but the metrics that the GPU Operator itself exports
+   * @default none; the GPU Operator exports metrics without this field
    * @example `{ serviceMonitor: true }`
    */
   monitoring?: MonitoringSpec;
@@ -178,10 +178,10 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   away?: string[];
   /**
-   * Image of the smoke test. It must contain `sh`: a second container of the test requests no card and checks that it
-   * sees none. With MIG's strategy `single` it must also contain `grep`, which looks for the MIG device before the test.
-   * The default is not verified on Blackwell: the sample of CUDA 12.5 has no code for Blackwell, so the driver must
-   * compile it.
+   * Image of the smoke test. The image must contain `sh`: a second container of the test requests no card, and checks
+   * that it sees no card. With MIG's strategy `single` the image must also contain `grep`, which looks for the MIG
+   * device before the test. The default image was not tested on a Blackwell card: CUDA 12.5 has no machine code for
+   * Blackwell, so the driver must compile the sample's PTX code.
    * @default a CUDA sample that the machine's driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */
@@ -204,7 +204,10 @@ export interface ClusterSpec extends ClusterOptionsSpec {
   machines: Record<string, MachineSpec>;
 }
 
-/** A stack as the user writes it. The package first turns its pools into machines, and then reads the rest. */
+/**
+ * A stack as the user writes it. The package turns `pools` and `machineDefaults` into complete machines (`ClusterSpec`)
+ * before it checks the stack.
+ */
 export interface StackSpec extends ClusterOptionsSpec {
   /**
    * Machines by node name.

@@ -7,7 +7,7 @@ export const ExternalKind = {
   devicePlugin: "devicePlugin",
   dra: "dra",
 } as const;
-/** A kind of chart, as text. */
+/** One of the values of `ExternalKind`. */
 export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 
 /**
@@ -26,16 +26,16 @@ export interface ExternalSpec {
   /**
    * Paths of the files from which the other tool installs the chart, relative to the stack file. List Flux' HelmRelease
    * with its OCIRepository or HelmRepository, or the Application of Argo CD. Also list the ConfigMaps and values files
-   * to which these files refer. You may also list only a values file. Each must be a regular file of at most 1 MiB in
-   * the stack file's repository. The package's program for stack files (`stack()`) and the command `talos-gpu`
+   * to which these files refer. You may also list only a values file. Each file must be a regular file of at most 1 MiB
+   * in the stack file's Git repository. The package's program for stack files (`stack()`) and the command `talos-gpu`
    * read the files. In your own program, call `GpuCluster.withFacts`, which reads them.
    * @default none
    * @example `[../flux/gpu-operator/helmrelease.yaml, ../flux/gpu-operator/ocirepository.yaml]`
    */
   files?: string[];
   /**
-   * Release of the installed chart. The checks of the chart's values need it.
-   * @default the release in `files`; without it the values are not checked
+   * Release of the installed chart. The package checks the chart's values against this release.
+   * @default the release in `files`; without a release the values are not checked
    * @example `v26.3.3`
    */
   version?: string;
@@ -46,8 +46,8 @@ export interface ExternalSpec {
    */
   namespace?: string;
   /**
-   * RuntimeClass of the pods that need a GPU: the smoke test and the workloads. Write `""` for pods without a
-   * RuntimeClass: if NVIDIA's runtime is the default runtime, or if CDI gives the cards to pods.
+   * RuntimeClass of the pods that need a GPU: the smoke test and the workloads. Write `""` if pods need no
+   * RuntimeClass, because NVIDIA's runtime is containerd's default runtime or CDI adds the cards to pods.
    * @default `nvidia`; with `dra`, none
    * @example `""`
    */
@@ -124,14 +124,15 @@ export interface ExternalReadSpec {
    */
   unread?: string[];
   /**
-   * Objects and files to which `files` refer, but which the stack does not list there. Their content is unknown.
+   * Objects and values files to which `files` refer, and which are missing among `files`. The package does not know
+   * their content.
    * @default none
    * @example `[{ kind: "ConfigMap", name: "gpu-operator-values" }]`
    */
   missing?: ExternalMissingSpec[];
 }
 
-/** An object or file to which `files` refer, but which the stack does not list there. */
+/** An object or values file to which `files` refer, and which is missing among `files`. */
 export interface ExternalMissingSpec {
   /**
    * Kind of the missing object, or `values file`.

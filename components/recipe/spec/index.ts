@@ -1,7 +1,7 @@
 /**
  * The fields of a stack: plain data, no Pulumi. The stack file, the component's arguments and the pure recipe all use
- * these types. So they use only what Pulumi's schema analyzer accepts: interfaces of data, `as const` enums, no
- * unions. They are plain values and not `Input`s on purpose: the checks must see all of them at preview.
+ * these types. So the types use only what Pulumi's schema analyzer accepts: interfaces of data, `as const` enums, no
+ * unions. The fields are plain values, and not `Input`s, because the checks must see every value at preview.
  */
 export * from "./driver";
 export * from "./external";

@@ -8,9 +8,10 @@ export const MachineRole = { controlplane: "controlplane", worker: "worker" } as
 export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 
 /**
- * Owner of a machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates it;
- * the stack merges its part in key by key and records what it added. `omni`: the stack gives Omni patches and
- * extensions of this machine, and Omni makes the image, upgrades and reboots.
+ * Owner of a machine's configuration. `owned`: this stack generates the whole configuration. `adopted`: another tool
+ * generates the configuration; the stack merges its own settings into it, key by key, and records what it added.
+ * `omni`: Omni generates the configuration, makes the image, and upgrades and reboots the machine; the stack only sets
+ * the machine's config patches and extensions in Omni.
  */
 export const ConfigurationOwner = { owned: "owned", adopted: "adopted", omni: "omni" } as const;
 /** An owner, as text. */
@@ -19,7 +20,8 @@ export type ConfigurationOwner = (typeof ConfigurationOwner)[keyof typeof Config
 /** Options of the machine's containerd, in the file `/etc/cri/conf.d/20-customization.part`. */
 export interface ContainerdSpec {
   /**
-   * Make `nvidia` the default runtime. CUDA images then give GPUs to pods that request none.
+   * Make `nvidia` the default runtime. A pod that requests no GPU then gets all GPUs of its machine if its image sets
+   * `NVIDIA_VISIBLE_DEVICES=all`, as CUDA images do.
    * @default `false`
    * @example `true`
    * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
@@ -60,8 +62,9 @@ export interface MachineDefaultsSpec {
    */
   role?: MachineRole;
   /**
-   * Owner of the machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates
-   * it, and the stack merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
+   * Owner of the machine's configuration. `owned`: this stack generates the whole configuration. `adopted`: another
+   * tool generates it, and the stack merges its own settings into it. `omni`: Omni generates it, and the stack sets
+   * config patches in Omni.
    * @default the value of the pool or of `machineDefaults`; required in one of the three places
    * @example `adopted`
    * @causes a new configuration, with one reboot of a GPU machine; an update refuses a change from `adopted`
@@ -78,9 +81,10 @@ export interface MachineDefaultsSpec {
    */
   talosVersion?: string;
   /**
-   * NVIDIA driver of these machines. A field that is missing here has its value from the stack's `driver`. `import`
-   * writes `{}` for a machine whose image no file describes. If the stack's `driver` is missing too, the plan chooses
-   * branch and flavour by the card, with a warning. Write the driver that the machine runs.
+   * NVIDIA driver of these machines. A field that is missing here gets its value from the stack's `driver`. The command
+   * `talos-gpu import` writes `{}` if it cannot find out the content of the machine's image. Without a `driver` of the
+   * stack, the plan then chooses branch and flavour by the card, and warns. Replace `{}` by the driver that the machine
+   * runs.
    * @default the stack's `driver`
    * @example `{ branch: lts }`
    * @causes a new image, and with it one reboot of each GPU machine
@@ -94,8 +98,8 @@ export interface MachineDefaultsSpec {
    */
   gpus?: GpuSpec[];
   /**
-   * Names of further official extensions of the image. The package adds NVIDIA's, which follow from the card and the
-   * driver.
+   * Names of further official extensions of the image. The package adds NVIDIA's extensions, which it chooses by the
+   * card and the driver.
    * @default none
    * @example `[siderolabs/iscsi-tools]`
    * @causes a new image, and with it one reboot of the machine
@@ -103,8 +107,8 @@ export interface MachineDefaultsSpec {
   extensions?: string[];
   /**
    * Further kernel arguments of the image. A machine that boots with GRUB uses them only if its configuration sets
-   * `machine.install.grubUseUKICmdline: true`. Without it, an update that adds a kernel argument stops before it
-   * touches the machine.
+   * `machine.install.grubUseUKICmdline: true`. Without this setting, an update that adds a kernel argument stops before
+   * it touches the machine.
    * @default none
    * @example `[pci=realloc]`
    * @causes a new image, and with it one reboot of the machine
@@ -148,10 +152,10 @@ export interface MachineDefaultsSpec {
   customization?: CustomizationSpec;
   /**
    * Your own installer image instead of the Image Factory's, by tag or digest. You make it with Talos' imager or your
-   * own Image Factory, and include NVIDIA's extensions. The package does not know its other contents, so `extensions`,
-   * `kernelArgs`, `overlay`, `customization`, `platform`, `secureBoot` and `drop` are refused with `installerImage`.
-   * The update verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services. To change the
-   * Talos release, also change this image.
+   * own Image Factory, and include NVIDIA's extensions. The package does not know what else the image contains, so
+   * `extensions`, `kernelArgs`, `overlay`, `customization`, `platform`, `secureBoot` and `drop` are refused with
+   * `installerImage`. The update verifies Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's
+   * services. To change the Talos release, also change this image.
    * @default the Image Factory's image, made from the other fields of the machine
    * @example `registry.example.com/talos/installer:v1.13.6-nvidia-2`
    * @causes one reboot of the machine
@@ -170,7 +174,7 @@ export interface MachineDefaultsSpec {
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
-   *   only if modules or files change
+   *   only if `machine.kernel.modules` or `machine.files` change
    */
   patches?: string[];
   /**
@@ -206,8 +210,8 @@ export interface MachineDefaultsSpec {
    */
   mayBeAway?: boolean;
   /**
-   * Talos release that the machine runs today. With it, the first preview already lists the intermediate releases of
-   * the upgrade, and refuses a downgrade. Without `versionContract`, Talos generates the configuration of an owned
+   * Talos release that the machine runs today. If you set it, the first preview already lists the intermediate releases
+   * of the upgrade, and refuses a downgrade. Without `versionContract`, Talos generates the configuration of an owned
    * machine for the older of `runningVersion` and `talosVersion`.
    * @default unknown: the upgrade reads it from the machine
    * @example `v1.11.5`
@@ -215,10 +219,10 @@ export interface MachineDefaultsSpec {
    */
   runningVersion?: string;
   /**
-   * Talos' version contract of an owned machine: the Talos release whose defaults are in its generated configuration.
-   * Write the release that created the cluster, and keep it when `talosVersion` changes: Talos advises against a new
-   * contract for an existing cluster. A machine gets its configuration before its upgrade, so the Talos that it still
-   * runs must accept the contract. Talos before 1.12 refuses a contract of 1.12 or newer.
+   * Talos' version contract of an owned machine: Talos generates the machine's configuration with the defaults of this
+   * Talos release. Write the release that created the cluster, and keep it when `talosVersion` changes: Talos advises
+   * against a new contract for an existing cluster. A machine gets its configuration before its upgrade, so the Talos
+   * release before the upgrade must accept the contract. Talos before 1.12 refuses a contract of 1.12 or newer.
    * @default the older of `runningVersion` and `talosVersion`; a preview then refuses a change of `talosVersion` that
    * would change the contract
    * @example `v1.11`
@@ -226,7 +230,7 @@ export interface MachineDefaultsSpec {
    */
   versionContract?: string;
   /**
-   * Options of containerd. The package writes all of them into one file of the machine,
+   * Options of containerd. The package writes all these options into one file of the machine,
    * `/etc/cri/conf.d/20-customization.part`.
    * @default none
    * @example `{ cdiSpecDirs: [/var/cdi/static] }`
@@ -262,8 +266,9 @@ export interface MachineSpec extends MachineEntrySpec {
    */
   role: MachineRole;
   /**
-   * Owner of the machine's configuration. `owned`: this stack generates all of it. `adopted`: another tool generates
-   * it, and the stack merges its part in. `omni`: Omni generates it, and the stack gives Omni patches.
+   * Owner of the machine's configuration. `owned`: this stack generates the whole configuration. `adopted`: another
+   * tool generates it, and the stack merges its own settings into it. `omni`: Omni generates it, and the stack sets
+   * config patches in Omni.
    * @example `adopted`
    * @causes a new configuration, with one reboot of a GPU machine; an update refuses a change from `adopted`
    *   or `omni` to another owner: remove the machine in one update, then add it in the next

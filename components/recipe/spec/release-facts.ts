@@ -27,13 +27,13 @@ export interface ImagesSpec {
 }
 
 /**
- * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The program of a stack file gets
- * them from the Image Factory once per preview. Your own program gets them with `GpuCluster.withFacts`. If no Image
- * Factory can be reached, set them in the stack.
+ * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The package's program for stack
+ * files asks the Image Factory for them once per preview. In your own program, `GpuCluster.withFacts` asks the Image
+ * Factory. If no Image Factory can be reached, set them in the stack.
  */
 export interface ReleaseFactsSpec {
   /**
-   * Talos release that these facts describe. They have an effect only if the stack, a machine or a pool has this
+   * Talos release that these facts describe. The facts have an effect only if the stack, a machine or a pool has this
    * `talosVersion`.
    * @example `v1.14.7`
    */

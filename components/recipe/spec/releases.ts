@@ -8,10 +8,10 @@ export interface ReleaseSpec {
    */
   values?: Record<string, any>;
   /**
-   * Name of an external Helm release of this chart, in `namespace`, that the stack takes over. Helm upgrades it to
-   * `version` with exactly `values`: the stack adds no chart values. If `version` and `values` are those of the
-   * installed release, no pod restarts. The stack does not take over the namespace. First stop the tool that installed
-   * the release (docs/use.md#take-a-release-over). Keep the field afterwards.
+   * Name of a Helm release of this chart that another tool installed in `namespace`. The stack takes over this release.
+   * Helm upgrades it to `version` with exactly `values`: the stack adds no chart values. If `version` and `values` are
+   * those of the installed release, no pod restarts. The stack does not take over the namespace. First stop the tool
+   * that installed the release (docs/use.md#take-a-release-over). Keep the field afterwards.
    * @default none: the stack installs its own release
    * @example `nvdp`
    */
@@ -138,7 +138,9 @@ export interface LeaderWorkerSetSpec {
   values?: Record<string, any>;
 }
 
-/** Metrics of the cards (DCGM exporter), for existing installations of Prometheus and Grafana. */
+/**
+ * Metrics of the cards, by the DCGM exporter. The cluster must already have Prometheus, and Grafana for the dashboard.
+ */
 export interface MonitoringSpec {
   /**
    * Make a ServiceMonitor for the DCGM exporter. The cluster must have the Prometheus Operator's CRD for

@@ -1,4 +1,6 @@
-/** Resource of the MIG devices: `nvidia.com/gpu` with `single`, `nvidia.com/mig-<profile>` with `mixed`. */
+/**
+ * Resource by which pods request MIG devices: `nvidia.com/gpu` with `single`, `nvidia.com/mig-<profile>` with `mixed`.
+ */
 export const MigStrategy = { single: "single", mixed: "mixed" } as const;
 /** A strategy, as text. */
 export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
@@ -32,7 +34,8 @@ export interface TimeSlicingSpec extends ReplicasSpec {
 /** Partitioning by MIG. */
 export interface MigSpec {
   /**
-   * Resource of the MIG devices: `nvidia.com/gpu` with `single`, `nvidia.com/mig-<profile>` with `mixed`.
+   * Resource by which pods request MIG devices: `nvidia.com/gpu` with `single`, `nvidia.com/mig-<profile>` with
+   * `mixed`.
    * @example `single`
    */
   strategy: MigStrategy;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import * as rules from "../rules";
 import type { FindingText, Rule } from "../rules";
 
-/** Adds a rule's finding, if there is one, as an issue that carries the finding's texts. */
+/** Adds a finding to zod's issues; its texts become the issue's `params`. Adds nothing without a finding. */
 export function addFinding(
   context: Pick<z.core.$RefinementCtx, "addIssue">,
   finding: FindingText | undefined,
@@ -11,7 +11,7 @@ export function addFinding(
   if (finding) context.addIssue({ code: "custom", params: { ...finding }, path });
 }
 
-/** Schema of a text with a rule. The issue carries the rule's texts, and the JSON schema its pattern. */
+/** Schema of a text that must follow a rule. The rule's pattern becomes the `pattern` of the JSON schema. */
 export const ruled = (rule: Rule): z.ZodString =>
   z
     .string()
@@ -29,7 +29,9 @@ export const ruled = (rule: Rule): z.ZodString =>
     )
     .meta({ pattern: rule.pattern ?? "\\S" });
 
-/** Schema of a mapping of texts, with a rule for the keys and rules for the values by key. */
+/**
+ * Schema of a mapping from texts to texts. One rule applies to every key, and the key selects the rule for its value.
+ */
 export const ruledMapping = (
   keyRule: Rule,
   valueRule: (key: string) => Rule,
@@ -72,9 +74,9 @@ export const namespace = ruled(rules.namespaceName);
 export const objectName = ruled(rules.objectName);
 /** Image of a container. */
 export const image = ruled(rules.imageReference);
-/** Number of things, from one on. */
+/** Whole number, at least 1. */
 export const count = z.number().int().min(1);
-/** Number of machines, or their share, e.g. `25%`. */
+/** Number of machines, or share of all machines, e.g. `25%`. */
 export const countOrShare = z.union([count, ruled(rules.share)]);
 /** Values of a chart. */
 export const values = z.record(z.string(), z.any());
@@ -86,6 +88,7 @@ export const labels = ruledMapping(rules.qualifiedName, () => rules.labelValue);
 /** Number of cards in a machine. Limit: open-gpu-kernel-modules, ctrl0000gpu.h, NV0000_CTRL_GPU_MAX_ATTACHED_GPUS. */
 export const cards = counted(32, "NVIDIA's driver attaches at most 32 cards to a machine");
 /**
- * Number of slices of a card. The limit: each slice is an entry of some 60 bytes in a gRPC message of at most 4 MiB.
+ * Number of slices of a card. It is limited because the device plugin lists all slices in one gRPC message of at most 4
+ * MiB, with about 60 bytes for each.
  */
 export const replicas = z.number().int().max(65_536);

@@ -10,24 +10,27 @@ import { isMapping } from "../mapping";
 
 type Path = PropertyKey[];
 
-/** Data that was read, perhaps only in parts. */
+/** Result of reading data by a schema. */
 export interface ReadData<T> {
-  /** The data without parts of a wrong shape. Undefined if no useful part is left. */
+  /** The data without the values that do not fit the schema. Undefined if nothing useful is left. */
   spec?: T;
   findings: Finding[];
-  /** Fields that were left out or filled in because of mistakes. */
+  /** Paths of the fields that were left out, or filled in with a placeholder, because of mistakes. */
   pruned: string[];
 }
 
-/** A stack that was read, perhaps only in parts, with the machines of its pools. */
+/** Result of reading a stack: `spec` contains the machines of all pools. */
 export interface ReadStack extends ReadData<ClusterSpec> {
-  /** Pool of each machine that comes from one, by node name. */
+  /** Name of the machine's pool, by node name, for the machines that a pool describes. */
   poolOf: Map<string, string>;
   /** The stack before its pools and defaults were applied. */
   written?: StackSpec;
 }
 
-/** Reads a stack. Every mistake of shape is a finding; `spec` is set only if there is none. Never throws. */
+/**
+ * Reads a stack. Every value that does not fit the schema is a finding; `spec` is set only if there are no findings.
+ * Never throws.
+ */
 export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding[] } {
   const read = readSpec(raw);
   return read.findings.length === 0 && read.spec
@@ -36,8 +39,8 @@ export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding
 }
 
 /**
- * Reads a stack and turns its pools into machines. Parts with a mistake of shape are left out, so that the checks can
- * run on the other parts.
+ * Reads a stack and turns its pools into machines. Values that do not fit the schema are left out, so that the checks
+ * can run on the other values.
  */
 export function readSpec(raw: unknown): ReadStack {
   const { spec, findings, pruned } = readAs(specSchema, raw) as ReadData<StackSpec>;
@@ -58,7 +61,7 @@ export function readSpec(raw: unknown): ReadStack {
   };
 }
 
-/** Reads data by a schema, and leaves out parts with a mistake of shape. The keys of the result are sorted. */
+/** Reads data by a schema, and leaves out values that do not fit the schema. The keys of the result are sorted. */
 export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z.infer<S>> {
   const plain = readPlain(raw);
   const pruned = plain.leftOutPaths.map(fieldOf);
@@ -88,8 +91,8 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
 }
 
 /**
- * Placeholder for a missing required field, so that the checks can run on the other fields. What the checks find about
- * the placeholder is dropped: a finding already reports the field as missing.
+ * Placeholder for a missing required field, so that the checks can run on the other fields. The findings of checks
+ * about the placeholder are dropped, because another finding already reports the field as missing.
  */
 function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") return third === "address" ? String(second) : undefined;
@@ -99,9 +102,10 @@ function placeholderFor([first, second, third]: Path): string | undefined {
 }
 
 /**
- * Removes a wrong value. Replaces a missing value by its placeholder, or removes the part that needs the value.
+ * Removes a wrong value. A missing value gets its placeholder; without a placeholder, the object that lacks the value
+ * is removed.
  *
- * @returns the path of the removed or replaced part.
+ * @returns the path of the value that was removed or filled in.
  */
 function repair(root: unknown, path: Path): Path {
   const parent = path.slice(0, -1).reduce<any>(childAt, root);

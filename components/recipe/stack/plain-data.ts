@@ -2,7 +2,9 @@ import { type FindingText, shown } from "../rules/finding";
 import { writePath } from "../shape";
 import type { Finding } from "../types";
 
-/** Deepest nesting and greatest number of values of a stack. A stack with ten thousand machines has far fewer. */
+/**
+ * Limits on a stack's nesting and on the number of its values, far above those of a stack with ten thousand machines.
+ */
 const deepest = 64;
 const mostValues = 1_000_000;
 /** Longest key and longest text (Talos' own limit for a configuration is 4 MiB). */
@@ -10,11 +12,11 @@ const longestKey = 320;
 const longestText = 1024 * 1024;
 
 /**
- * Reads a value from outside as plain data. It leaves out and reports parts that are not plain data, too deep, too long
- * or unreadable. Later code can rely on a tree of bounded size.
+ * Copies a value from outside as plain data. The copy lacks what is not plain data, nested too deep, too long or
+ * unreadable, and a finding reports each omission. So later code gets a tree of bounded size.
  *
  * @returns `value` as plain data. The keys of every mapping are sorted, because their order has no meaning.
- *   `leftOutPaths` are the paths of the parts that are left out.
+ *   `leftOutPaths` are the paths of the values that are left out.
  */
 export function readPlain(raw: unknown): {
   value: unknown;
@@ -153,7 +155,7 @@ function unreadableText(text: string): FindingText | undefined {
   };
 }
 
-/** Greatest number of characters of a path's part in a message. */
+/** Number of characters after which a message cuts a key of a path. */
 const shownPart = 100;
 
 /** Path in the notation of users, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole stack. */
@@ -162,7 +164,7 @@ export const fieldOf = (path: PropertyKey[]): string => writePath(path, cut) || 
 const cut = (part: string): string =>
   part.length > shownPart ? `${part.slice(0, shownPart)}…` : part;
 
-/** The value at a key of a list or mapping; undefined if it is missing. Keys of a prototype do not count. */
+/** The value at a key of a list or mapping; undefined if it is missing. Inherited properties count as missing. */
 export const childAt = (value: any, key: PropertyKey): any =>
   value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key)
     ? value[key]

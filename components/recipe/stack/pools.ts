@@ -3,9 +3,9 @@ import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 
 /**
- * Greatest number of machines in a stack, also in all pools together: Kubernetes supports this number of nodes
- * (kubernetes.io/docs/setup/best-practices/ cluster-large). A line of a stack file may describe millions of machines,
- * and a plan needs a millisecond for each.
+ * Greatest number of machines in a stack, with those of all pools: Kubernetes supports this number of nodes
+ * (kubernetes.io/docs/setup/best-practices/ cluster-large). The limit keeps the plan short: a single range of addresses
+ * in a stack file may describe millions of machines, and a plan needs about a millisecond for each machine.
  */
 const mostMachines = 5_000;
 
@@ -13,8 +13,8 @@ const mostMachines = 5_000;
  * Turns the pools into machines, and applies the defaults to every machine. Pure. Single machines come before those of
  * pools, but no result depends on this order.
  *
- * @returns `filled` lists the fields that have an invented value, so that the checks can run on their machine. `poolOf`
- * has the pool of each machine that comes from one, by node name.
+ * @returns `filled` lists the paths of missing fields that got a default value, so that the checks can run on their
+ *   machine. `poolOf` maps the node name of a pool's machine to the name of the pool.
  */
 export function expandStack({
   machines = {},
@@ -88,7 +88,10 @@ export function expandStack({
 
 const needed = ["role", "configuration"] as const;
 
-/** Reports and returns the required fields that neither a machine or pool nor `machineDefaults` sets. */
+/**
+ * Returns the required fields that are missing from `fields`, the merged fields of a machine or pool and of
+ * `machineDefaults`. Adds a finding for each.
+ */
 function reportMissing(field: string, fields: MachineDefaultsSpec, findings: Finding[]): string[] {
   const missing = needed.filter((key) => fields[key] === undefined);
   for (const key of missing)
@@ -122,7 +125,7 @@ function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): Machi
 
 type AddFinding = (field: string, finding: FindingText) => void;
 
-/** The addresses of an entry; empty if it is an invalid range. */
+/** The addresses that an entry of `addresses` stands for; empty if the entry is an invalid range. */
 function addressesOf(text: string, field: string, addFinding: AddFinding): string[] {
   const range = addressRange(text, mostMachines);
   if (range === undefined) return [text];
@@ -141,10 +144,11 @@ const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
 
 /**
- * Merges equal findings about several machines into one, at the place of the first. A finding about a value of
- * `machineDefaults` has the path in `machineDefaults` as its field. A finding about machines of a pool names the pool.
+ * Merges findings that differ only in their machine into one finding, at the place of the first. A finding about a
+ * value of `machineDefaults` has the path in `machineDefaults` as its field. A finding about machines of a pool names
+ * the pool.
  *
- * @param written the stack before its pools were applied, without parts of a wrong shape.
+ * @param written the stack before its pools were applied, without values that do not fit the schema.
  */
 export function combineAlike(
   findings: Finding[],
@@ -202,7 +206,7 @@ export function combineAlike(
   return [...groups.values()].map(({ otherCount, combined }) => combined(otherCount));
 }
 
-/** Whether the value of a machine's field comes from the defaults. */
+/** Whether the value of a machine's field comes from `machineDefaults`. */
 function fromDefaults(
   field: string,
   defaults: MachineDefaultsSpec,
@@ -218,7 +222,10 @@ function fromDefaults(
   return isMerged && hasSubKey(defaults[key]) && !hasSubKey(ownFields[key]);
 }
 
-/** The machine, out of these names, to which a finding's field belongs; undefined if it belongs to none. */
+/**
+ * The machine of a finding's field, e.g. `gpu-1` for `machines.gpu-1.gpus`; undefined if the field belongs to none of
+ * these machines.
+ */
 function machineOf(field: string, names: Set<string>): string | undefined {
   const rest = /^machines\.(.+)$/.exec(field)?.[1];
   if (rest === undefined) return undefined;

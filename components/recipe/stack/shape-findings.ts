@@ -4,7 +4,9 @@ import { didYouMean, type FindingText, shown } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
 
-/** Findings for an issue of the parser: one for each unknown field, otherwise exactly one. `schema` describes `raw`. */
+/**
+ * Findings for an issue of zod: one for each unknown field; exactly one for any other issue. `schema` describes `raw`.
+ */
 export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): Finding[] {
   if (issue.code === "unrecognized_keys") {
     const knownKeys = keysAt(schema, issue.path);

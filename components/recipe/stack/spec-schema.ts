@@ -149,7 +149,7 @@ const timeouts = z.strictObject({
   workload: duration.optional(),
 });
 
-/** Name of a Talos version, with its `v`. */
+/** Talos version with its `v`, e.g. `v1.12.6`. */
 const releaseName = ruled(
   rules.ruleOf((version) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(version), {
     problem: "is not a Talos version",
@@ -169,7 +169,7 @@ const releaseFacts = z.strictObject({
   silent: text.optional(),
 });
 
-/** Shape of the fields around the machines, for a stack and for a `GpuMachine` without a stack. */
+/** Schemas of the fields in `AroundMachinesSpec`, for a stack and for a `GpuMachine` outside of a `GpuCluster`. */
 const aroundMachines = {
   talosVersion: text,
   kubernetesVersion: text.optional(),
@@ -195,11 +195,11 @@ const aroundMachines = {
   reconcileToken: ruled(rules.oneLine).optional(),
   factoryUrl: ruled(rules.serverUrl).optional(),
 } satisfies Record<keyof AroundMachinesSpec, z.ZodType>;
-/** Names of the fields around the machines. */
+/** Names of the fields in `AroundMachinesSpec`. */
 export const fieldsAroundMachines = Object.keys(aroundMachines);
 const { talosVersion, ...otherFields } = aroundMachines;
 
-/** Shape of a stack: names, types and notations. The checks cover the meaning of values. */
+/** Schema of a stack: the names, types and notations of its fields. The checks then cover the meaning of the values. */
 export const specSchema = z.strictObject({
   talosVersion, // findings come in this order
   machines: z.record(z.string(), machine).optional(),
@@ -231,7 +231,7 @@ export const specSchema = z.strictObject({
     .optional(),
 });
 
-/** Type of all paths at which two shapes have different fields, at any depth; `never` if they have the same fields. */
+/** Union of the field names in which two types differ, at any depth; `never` if both types have the same fields. */
 type Differing<A, B> = 0 extends 1 & A
   ? never // `any`: external values
   : A extends readonly (infer X)[]

@@ -74,16 +74,16 @@ export interface GpuRequestSpec {
 /** Fields of every server that computes on a GPU. */
 export interface GpuServerSpec {
   /**
-   * Whether the server runs. `false` keeps its objects and volume, with no replicas. Several servers can thus take
-   * turns on one card.
+   * Whether the server runs. `false` keeps the server's objects and volume, with no replicas. Several servers can thus
+   * take turns on one card.
    * @default `true`
    * @example `false`
    */
   active?: boolean;
   /**
-   * Other namespaces whose pods may reach the server. Pods of the server's namespace and the stack's LiteLLM always
-   * may. `[]` allows no other namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's
-   * network plugin enforces such policies.
+   * Other namespaces whose pods may reach the server. Pods of the server's namespace and the stack's LiteLLM may always
+   * reach it. `[]` allows no other namespace. The stack makes a NetworkPolicy, which has an effect only if the
+   * cluster's network plugin enforces such policies.
    * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */

@@ -1,7 +1,7 @@
 /** LiteLLM: one OpenAI-compatible endpoint in front of the models of ollama and vLLM. It needs no GPU. */
 export interface LiteLlmSpec {
   /**
-   * Whether the proxy runs. `false` keeps its objects, with no replicas.
+   * Whether the proxy runs. `false` keeps the proxy's objects, with no replicas.
    * @default `true`
    * @example `false`
    */
@@ -20,9 +20,9 @@ export interface LiteLlmSpec {
    */
   masterKeySecret?: string;
   /**
-   * Other namespaces whose pods may reach the proxy; pods of the proxy's namespace always may. `[]` allows no other
-   * namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces such
-   * policies.
+   * Other namespaces whose pods may reach the proxy. Pods of the proxy's namespace may always reach it. `[]` allows no
+   * other namespace. The stack makes a NetworkPolicy, which has an effect only if the cluster's network plugin enforces
+   * such policies.
    * @default every namespace, without a NetworkPolicy
    * @example `[open-webui]`
    */

@@ -3,7 +3,7 @@ import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 /** Ollama: a server of language models. */
 export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
   /**
-   * Names of the models that the server pulls. A model that leaves the list stays on the volume.
+   * Names of the models that the server pulls. If you remove a model from the list, the model stays on the volume.
    * @default none
    * @example `[llama3.2:3b]`
    */

@@ -70,8 +70,8 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   huggingFaceToken?: SecretKeySpec;
   /**
    * API key that clients must send, in an existing Secret. Also set `namespace` to the namespace of this Secret. The
-   * stack's LiteLLM needs a Secret of the same name in LiteLLM's namespace. vLLM requires the key only below `/v1` and
-   * at a few other paths: `/tokenize`, `/metrics` and others answer without the key. So also set `allowFrom`.
+   * stack's LiteLLM needs a Secret of the same name in LiteLLM's namespace. vLLM requires the key for paths below `/v1`
+   * and for a few others, but answers `/tokenize`, `/metrics` and more paths without a key. So also set `allowFrom`.
    * @default none: clients need no key
    * @example `{ name: vllm, key: api-key }`
    */

@@ -4,7 +4,7 @@ import type { WorkloadKind } from "./index";
 
 /**
  * Default image of each kind of workload, by the newest CUDA that the drivers support. Undefined for a kind whose image
- * the stack must set. This does not compile if a kind is missing.
+ * the stack must set. The table does not compile if a kind is missing.
  */
 export const defaultImages: Readonly<Record<WorkloadKind, ((cuda: string) => string) | undefined>> =
   {

@@ -21,28 +21,31 @@ export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
 export interface GpuFields extends GpuRequestSpec {
   /** Whether the workload runs. Default true. */
   active?: boolean;
-  /** Number of pods that each request `gpus` GPUs, each pod on a machine of its own. Default 1. */
+  /** Number of the workload's pods. Each pod requests `gpus` GPUs and runs on a different machine. Default 1. */
   machines?: number;
   image?: string;
 }
 
 /** Everything about a kind of workload except its Kubernetes objects. */
 export interface WorkloadDescriptor<Spec> {
-  /** Shape in a stack. */
+  /** Schema of the workload's field in a stack. */
   readonly schema: z.ZodType;
-  /** Shape of the component's arguments, without arguments that may be Outputs. */
+  /** Schema of the component's arguments, without arguments that may be Outputs. */
   readonly argumentsSchema: z.ZodType;
   /**
-   * Workloads of a stack that consist of the component's arguments, so that the checks of a stack apply to these
-   * arguments. `field` is the path of the arguments in that stack.
+   * The `workloads` of a stack that has only this component's arguments, so that the checks of a stack can check them.
+   * `field` is the path of the arguments in that stack.
    */
   asStack(spec: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
-  /** Requests for GPUs, by the path below the workload's field; `""` is the workload itself. */
+  /**
+   * The workload's requests for GPUs. The key is the path below the workload's field, e.g. the name of a pod under
+   * `pods`; `""` if the workload itself is the request.
+   */
   gpuRequests(spec: Spec): Record<string, GpuFields>;
   /**
    * The namespace that the workload creates; undefined if it uses an existing one.
    *
-   * @param name of the server; empty for pods.
+   * @param name the server's name; empty for pods.
    */
   namespaceMade(spec: Spec, name: string): string | undefined;
   /**
@@ -51,8 +54,7 @@ export interface WorkloadDescriptor<Spec> {
    */
   readonly server?: { readonly name: string; readonly port: number };
   /**
-   * Content of the volume, which is also a part of the volume's name, e.g. `models`. Absent if the workload has no
-   * volume.
+   * End of the volume's name, which says what the volume contains, e.g. `models`. Absent if the workload has no volume.
    */
   readonly volumeSuffix?: string;
 }
@@ -61,8 +63,8 @@ export interface WorkloadDescriptor<Spec> {
 export const volumeName = (server: string, volume: string): string => `${server}-${volume}`;
 
 /**
- * Checks the type of a descriptor against the fields of its workload in a stack. The descriptor keeps its own type, so
- * that the types of its schemas stay known.
+ * Returns the descriptor unchanged. The compiler checks that the descriptor fits the workload's fields, and keeps the
+ * exact types of its schemas.
  */
 export const describeWorkload = <
   W extends KindOfWorkload,
@@ -72,7 +74,7 @@ export const describeWorkload = <
   descriptor: D,
 ): D => descriptor;
 
-/** An `asStack` that puts the arguments at the key of their kind, next to other workloads. */
+/** Makes an `asStack` that puts the arguments under `workloads.<kind>`, next to `otherWorkloads`. */
 export const underOwnKey =
   (workload: KindOfWorkload, otherWorkloads: WorkloadsSpec = {}) =>
   (spec: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } => ({
@@ -86,7 +88,7 @@ export const secretKey = z.strictObject({ name: objectName, key: ruled(rules.dat
 /** Profile of MIG devices. */
 export const migProfile = ruled(rules.migProfile);
 
-/** Conditions of a claim for a card. */
+/** Schema of `claim`: conditions for the claimed cards. */
 export const claim = z.strictObject({
   memory: quantity.optional(),
   architecture: z.enum(GpuArchitecture).optional(),
@@ -96,7 +98,7 @@ export const claim = z.strictObject({
   resourceClaimTemplateName: objectName.optional(),
 });
 
-/** Fields of every server that computes on a GPU. */
+/** Schemas of the fields of every server that computes on a GPU. */
 export const gpuServer = {
   active: z.boolean().optional(),
   image: image.optional(),
@@ -123,7 +125,7 @@ const tolerations = z.array(
 );
 
 /**
- * Arguments that every workload component has, and that a GpuCluster fills in. Pulumi and Kubernetes wait whole
+ * Schemas of the arguments that every workload component has, and that a GpuCluster fills in. `readyWithin` is in whole
  * seconds, and at most a week.
  */
 export const ofCluster = {
@@ -131,10 +133,14 @@ export const ofCluster = {
   readyWithin: z.number().int().min(1).max(604_800).optional(),
 };
 
-/** Arguments that a GpuCluster fills in for a component with GPUs, without those that may be Outputs. */
+/**
+ * Schemas of the arguments that a GpuCluster fills in for a component with GPUs, without arguments that may be Outputs.
+ */
 export const gpuAccess = { ...ofCluster, exposure: text.optional() };
 
-/** Arguments that a GpuCluster fills in for a server with GPUs, without those that may be Outputs. */
+/**
+ * Schemas of the arguments that a GpuCluster fills in for a server with GPUs, without arguments that may be Outputs.
+ */
 export const serverAccess = { ...gpuAccess, serverName: objectName.optional() };
 
 /** Schema of a CUDA release in the driver's notation, e.g. `12.8`. */

@@ -16,7 +16,7 @@ import { ollama } from "./ollama";
 import { pods } from "./pods";
 import { vllm } from "./vllm";
 
-/** All kinds of workloads. This does not compile if a kind in WorkloadsSpec is missing. */
+/** All kinds of workloads. The table does not compile if a kind in WorkloadsSpec is missing. */
 export const workloadDescriptors = { ollama, comfyui, litellm, vllm, pods } satisfies {
   [W in KindOfWorkload]-?: WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>;
 };
@@ -26,10 +26,12 @@ export type WorkloadKind = keyof typeof workloadDescriptors;
 
 const kinds = Object.keys(workloadDescriptors) as WorkloadKind[];
 
-/** Name of a kind of server with GPUs. A stack may have several servers of a kind, by name. */
+/**
+ * Name of a kind of server with GPUs. A stack may have several servers of a kind, each with its own name under `named`.
+ */
 type NamedKind = keyof NamedServerSpec;
 
-/** Shapes of the servers with GPUs. This does not compile if a kind in NamedServerSpec is missing. */
+/** Schemas of the servers with GPUs, by kind. The table does not compile if a kind in NamedServerSpec is missing. */
 const namedSchemas = {
   ollama: ollama.schema.optional(),
   comfyui: comfyui.schema.optional(),
@@ -38,7 +40,10 @@ const namedSchemas = {
 
 const namedKinds = Object.keys(namedSchemas) as NamedKind[];
 
-/** Language models of a server, to which LiteLLM can route requests; undefined if the server has none. */
+/**
+ * For each kind of server, a function that lists the server's language models, to which LiteLLM can route requests;
+ * undefined for a kind without language models.
+ */
 const modelsOf = {
   ollama: ({ models = [] }) => models,
   comfyui: undefined,
@@ -84,7 +89,7 @@ type Shape = { [W in WorkloadKind]: z.ZodOptional<(typeof workloadDescriptors)[W
   named: z.ZodOptional<typeof named>;
 };
 
-/** Shape of a stack's workloads. */
+/** Schema of a stack's workloads. */
 export const workloadsSchema = z.strictObject({
   ...Object.fromEntries(kinds.map((kind) => [kind, workloadDescriptors[kind].schema.optional()])),
   named: named.optional(),
@@ -100,12 +105,12 @@ export interface Workload<W extends WorkloadKind = WorkloadKind> {
    * server's key in the output `endpoints`.
    */
   key: string;
-  /** Name of its Deployment and its Service. Pods have none. */
+  /** Name of the workload's Deployment and Service; empty for pods, which have neither. */
   name: string;
   spec: NonNullable<WorkloadsSpec[W]>;
 }
 
-/** All workloads of a stack: first at most one of each kind, then those under `named`. */
+/** All workloads of a stack: first those outside of `named`, at most one of each kind, then those under `named`. */
 export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">): Workload[] {
   const plain = kinds.flatMap((kind): Workload[] => {
     const [spec, { server }] = [
@@ -135,8 +140,8 @@ export const workloadsOfKind = <W extends WorkloadKind>(
   workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 
 /**
- * Other namespaces whose pods may reach a server; undefined if every pod may. The stack's LiteLLM may reach the servers
- * to which it routes requests.
+ * Other namespaces whose pods may reach a server; undefined if every pod may reach it. For a server of language models
+ * they include the namespace of the stack's LiteLLM.
  */
 export function allowedNamespaces(
   spec: Pick<ClusterSpec, "workloads">,
@@ -160,7 +165,7 @@ type LanguageServerKind = {
   [W in NamedKind]: (typeof modelsOf)[W] extends undefined ? never : W;
 }[NamedKind];
 
-/** Running servers of language models, to which a proxy can route requests, in the order of their kinds. */
+/** Servers of language models that run (`active`), in the order of their kinds. LiteLLM can route requests to them. */
 export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageServer[] =>
   namedKinds.flatMap((kind) =>
     workloadsOfKind(spec, kind).flatMap((server) => {
@@ -204,14 +209,14 @@ export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
     });
   });
 
-/** A server of a stack: a Deployment and a Service with the same name. */
+/** A server of a stack: a Deployment (or the LeaderWorkerSet in `group`) and a Service. */
 export interface PlannedServer {
   /** Path in the stack, e.g. `workloads.vllm`. */
   field: string;
   name: string;
   namespace: string;
   active: boolean;
-  /** LeaderWorkerSet that replaces the Deployment. Absent if the server has one machine. */
+  /** LeaderWorkerSet that runs the server instead of a Deployment. Absent for a server on one machine. */
   group?: { name: string; machines: number };
 }
 
@@ -228,9 +233,9 @@ export const plannedServers = (spec: Pick<ClusterSpec, "workloads">): PlannedSer
 
 /** A volume of a stack. */
 export interface PlannedVolume {
-  /** Path of its workload in the stack, e.g. `workloads.ollama`. */
+  /** Path of the volume's workload in the stack, e.g. `workloads.ollama`. */
   field: string;
-  /** Name of its resource below the cluster's name, e.g. `ollama-models`. */
+  /** Name of the volume's Pulumi resource, without the cluster's name before it, e.g. `ollama-models`. */
   resource: string;
   name: string;
   namespace: string;
@@ -239,7 +244,8 @@ export interface PlannedVolume {
 }
 
 /**
- * The volumes of a stack, without the volumes of servers over several machines: a server's LeaderWorkerSet makes these.
+ * The volumes that a stack creates itself. A server over several machines has none here, because its LeaderWorkerSet
+ * creates its volumes.
  */
 export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
   workloadsOf(spec).flatMap(({ kind, field, key, name, spec: workloadSpec }) => {

@@ -10,7 +10,7 @@ import {
   underOwnKey,
 } from "./descriptor";
 
-/** Schema of a variable of NCCL, or of Gloo, which parts of PyTorch use instead. */
+/** Schema of an environment variable of NCCL, or of Gloo, the library that parts of PyTorch use instead of NCCL. */
 const fabricSetting = rules.ruleOf((name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name), {
   problem: "is not a setting of NCCL or Gloo",
   why: "NCCL and Gloo would ignore it, and another program may read it",
