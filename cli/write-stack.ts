@@ -14,11 +14,11 @@ import { type ParsedArgs, valueOf } from "./verb";
 export const writeOptions = {
   stack: {
     value: "NAME",
-    help: "stack to write, in the file that Pulumi reads (default: the selected stack if it has no machines yet)",
+    help: "stack to write to its file, Pulumi.NAME.yaml (default: the selected stack if that has no machines yet)",
   },
   out: { value: "FILE", help: "file to write the stack to; - means standard output" },
   force: {
-    help: "overwrite the cluster in the file; its credentials and Pulumi's other entries stay",
+    help: "overwrite the cluster that the file describes, but keep the file's credentials and Pulumi's own entries",
   },
 };
 

@@ -22,8 +22,8 @@ export const bugReport: Verb = {
       help: "folder to write, which must not exist (default: gpu-report-TIME)",
     },
   },
-  more: `From the GPU machines it reads the kernel log, the services and their logs, PCI devices, modules and extensions. From the cluster it
-reads nodes, events, and objects and logs of the GPU provider. It runs no command in a pod: nvidia-smi.txt lists commands for you to run. It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
+  more: `The report has the kernel log, the services with their logs, the PCI devices, the kernel modules and the extensions of each GPU
+machine. It also has the cluster's nodes and events, and the GPU provider's objects and logs. The command runs nothing in a pod: nvidia-smi.txt lists commands for you to run. The command uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
 `,
   run: async (args, output) => {
     const plan = planToCompare(args, output);

@@ -43,8 +43,8 @@ export function partWriters(
   const [first, ...laterParts] = parts;
   if (first === undefined) return [];
   const why = mergesInMemory(talosVersion)
-    ? "Talos ≥ 1.14 uses only the first item and silently ignores the others"
-    : "with a second item CRI and kubelet do not start, and the machine reboots every 35 minutes";
+    ? "Talos ≥ 1.14 uses only the first item for this file, and silently ignores later items"
+    : "with a second item for this file, CRI and kubelet do not start, and the machine reboots every 35 minutes";
   return laterParts.map(({ piece: { file }, line }) => ({
     check: "machine-file-once",
     field,

@@ -146,7 +146,7 @@ function withinMachineLimit(
   for (const file of filesLeftOut)
     reportFile(
       file,
-      `is not checked, or only in part: the files have more than ${mostSubjects} machines, images, pods and releases; give fewer files at once, or only parts of this file`,
+      `is not checked, or only partly: all files together have more than ${mostSubjects} machines, images, pods and releases; give fewer files at once, or only parts of this file`,
     );
   return subjects.slice(0, firstBeyondLimit);
 }
@@ -182,7 +182,7 @@ function withinEntryLimit(
   });
   reportLeftOut(
     [...filesLeftOut],
-    `the parts that were checked before it already have ${mostEntries} entries`,
+    `the parts that were checked earlier already have ${mostEntries} YAML entries`,
     reportFile,
   );
   return subjectsWithinLimit;

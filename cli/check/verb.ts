@@ -19,7 +19,7 @@ import { shortName, subjectsOf } from "./subjects";
 /** `talos-gpu check`: reports settings in the user's files that have no effect or will fail. */
 export const check: Verb = {
   summary:
-    "finds settings in your files that fail or have no effect on Talos; needs no stack, no cluster and no network",
+    "checks your files for settings that fail or have no effect on Talos; needs no stack, no cluster and no network",
   argument: { name: "FILE", several: true },
   options: {
     talos: {
@@ -40,9 +40,9 @@ export const check: Verb = {
       help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
     },
   },
-  more: `FILE is one of these files, or a folder with some of them; other files of a folder are skipped. Objects may also be items of a Kubernetes List.
+  more: `FILE is a file of one of these kinds, or a folder. In a folder, files of other kinds are skipped. Objects may also be items of a Kubernetes List.
 Talos: talconfig.yaml, topf.yaml, machine configuration, patch (strategic merge or RFC 6902), schematic.
-Charts: Flux HelmRelease with its repository, Argo CD Application, kustomization, helmfile.yaml, values of an NVIDIA chart, Chart.yaml that depends on one.
+Charts: Flux HelmRelease with its repository, Argo CD Application, kustomization, helmfile.yaml, values of an NVIDIA chart, Chart.yaml with such a chart as a dependency.
 Omni: cluster template, patch, list of extensions.
 Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template, HelmRelease of bjw-s' app-template.
 `,
@@ -96,7 +96,7 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
     });
     reportLeftOut(
       unopenedFiles,
-      `the files before it already have ${mostCharacters >> 20} MiB`,
+      `the files before this one already have ${mostCharacters >> 20} MiB`,
       reportFile,
     );
     const readableFiles = readableFilesOf(files, reportFile);
@@ -200,7 +200,7 @@ function readableFilesOf(
   }
   reportLeftOut(
     filesLeftOut,
-    `the files before it already have ${mostTokens} YAML tokens`,
+    `the files before this one already have ${mostTokens} YAML tokens`,
     reportFile,
   );
   return files.filter((file) => readableFiles.has(file));

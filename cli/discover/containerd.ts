@@ -68,7 +68,7 @@ function specOfPart(
   const exactSpec = candidates.find((spec) => textOf(spec, machine)?.trim() === part);
   if (exactSpec === undefined)
     note(
-      "the machine's configuration writes /etc/cri/conf.d/20-customization.part: set the same options under containerd here, or the update will stop because of the conflict",
+      "the machine's configuration writes /etc/cri/conf.d/20-customization.part: set the same options under containerd here. Otherwise the update stops, because this machine's configuration and the stack would write the same file",
     );
   return exactSpec;
 }
@@ -108,7 +108,7 @@ function specOfMerged(
   const exactSpec = candidates.find(isWhole);
   if (exactSpec !== undefined) return exactSpec;
   note(
-    "the machine's configuration sets containerd's options (machine.files, 20-customization.part): set the same options under containerd here, or the update will stop because of the conflict",
+    "the machine's configuration sets containerd's options (machine.files, 20-customization.part): set the same options under containerd here. Otherwise the update stops, because this machine's configuration and the stack would write the same file",
   );
   const [likelySpec = {}] = candidates;
   return otherCustomizations.length === 0 && Object.keys(likelySpec).length > 0

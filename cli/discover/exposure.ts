@@ -45,8 +45,8 @@ export function exposureOf(
   note(
     newestProvider.devicePlugin ? "devicePlugin" : "gpuOperator",
     machinesWithOffers.length === 0
-      ? "no node offers GPUs yet; this is the newest release that is known to fit"
-      : `${resources.join(" and ")} is already allocatable on ${machinesWithOffers.map(({ name }) => name).join(", ")}, but none of NVIDIA's charts is installed. Find the provider of this resource (\`kubectl get daemonsets -A\`). To keep that provider, declare it as external. Otherwise remove it right before the first update, because the stack installs this one: the newest release that is known to fit`,
+      ? "no node offers GPUs yet; this is the newest release that the checks accept for these machines"
+      : `${resources.join(" and ")} is already allocatable on ${machinesWithOffers.map(({ name }) => name).join(", ")}, but none of NVIDIA's charts is installed. Find the provider of this resource (\`kubectl get daemonsets -A\`). To keep that provider, declare it as external. Otherwise remove that provider right before the first update, because the stack installs the release below. This is the newest release that the checks accept for these machines`,
   );
   return newestProvider;
 }

@@ -112,7 +112,7 @@ function machineOf(machine: SeenMachine, talosVersion: string, note: Note): Mach
   if (!omni)
     note(
       path,
-      "another tool manages its configuration: the stack adds its part, and removes this part when you destroy the stack",
+      "another tool manages its configuration: the stack adds its own settings, and removes these settings when you destroy the stack",
     );
   const containerd = containerdOf(machine, (text) => note(path, text));
   return {
@@ -153,7 +153,7 @@ function imageOf(
     const message = ["its image could not be read", exception].filter(Boolean).join(", ");
     note(
       path,
-      `${message}; before the drain, an update compares this image with the next one, and stops if the machine would lose a part of it`,
+      `${message}; before the drain, an update compares this image with the next one, and stops if the next image lacks one of this image's extensions or kernel arguments`,
     );
     return filled({
       extensions:
@@ -176,7 +176,7 @@ function imageOf(
   if (args.length > 0 && !takesKernelArgs)
     note(
       path,
-      `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot contain kernel arguments, so set these as machine.install.extraKernelArgs in the machine's configuration, and list them here under drop.kernelArgs`,
+      `its kernel was started with ${args.join(" ")}. Before Talos 1.10, kernel arguments of an installer image take effect only with Secure Boot: set these arguments as machine.install.extraKernelArgs in the machine's configuration, and list them here under drop.kernelArgs`,
     );
   const { overlay, customization } =
     (!omni && image.schematic && readSchematic(image.schematic)) || {};

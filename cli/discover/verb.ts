@@ -15,7 +15,7 @@ export const discover: Verb = {
     ...writeOptions,
     stack: {
       value: "NAME",
-      help: "stack to write, in the file that Pulumi reads (default: the selected stack if it has no machines yet; else the cluster's name)",
+      help: "stack to write to its file, Pulumi.NAME.yaml (default: the selected stack if that has no machines yet, else the cluster's name)",
     },
     name: { value: "NAME", help: "the same as --stack" },
     machine: {
@@ -23,7 +23,7 @@ export const discover: Verb = {
       help: "machine for the stack; may be repeated (default: all machines)",
     },
   },
-  more: "It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH. Comments in the file list the facts that could not be read.\n",
+  more: "The command uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH. Comments in the file list the facts that could not be read.\n",
   run: async (args, output) => {
     const { seen: cluster, source } = await readWithAccess(args, async (access, timeLimit) => ({
       seen: await readCluster(access, timeLimit, (line) => output.remark(inLine(line))),

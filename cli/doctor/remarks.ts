@@ -58,7 +58,7 @@ export function remarks(observations: Observations, plan: Plan | undefined): str
       .filter((line) => programError.test(line))
       .map(
         (line) =>
-          `machine ${name}: ${line}; a program caused it, and the card still works. If a program that works elsewhere also causes it, test the card`,
+          `machine ${name}: ${line}; a program caused this error, and the card still works. If a program that runs on other cards also causes this error, test the card`,
       ),
   );
   const escapes = (observations.machines ?? []).flatMap(

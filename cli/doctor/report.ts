@@ -108,7 +108,7 @@ function verdict(
   { status, differences, findings, unseen }: DoctorReport,
   paintGood: (text: string) => string,
 ): string {
-  if (status === 0) return paintGood("✔ nothing found: the cluster offers what it should");
+  if (status === 0) return paintGood("✔ nothing found: no fault and no difference");
   const parts: [number, string][] = [
     [differences.length, "wrong"],
     [findings.length, "with a known cause"],

@@ -15,7 +15,7 @@ export const doctor: Verb = {
       help: `compare the cluster with the plan of this stack, ${stackHelp}; without a stack, only report known faults`,
     },
   },
-  more: "It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.\n",
+  more: "The command uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.\n",
   run: async (args, output) => {
     const plan = planToCompare(args, output);
     const rawReport = await readWithAccess(args, (access, timeLimit) =>

@@ -46,7 +46,7 @@ export function writersNote(
       why: takesFirst(talosVersion)
         ? `from Talos 1.14 on only the first item has an effect${choiceText()}`
         : `up to Talos 1.13 the second item prevents the boot. From 1.14 on only the first item has an effect${choiceText()}`,
-      remedy: "combine them into one item of the other tool's files or patches",
+      remedy: "combine these items into one item of the other tool's files or patches",
     },
   ];
 }

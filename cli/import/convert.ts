@@ -69,7 +69,7 @@ export function convert(
   const repeatedName = repeated(names);
   if (repeatedName !== undefined)
     throw new Error(
-      `nodes: two have the node name ${repeatedName}, so the stack could have only one of them; give each its own name`,
+      `nodes: two nodes have the name ${repeatedName}, so the stack could have only one of the two; give each node its own name`,
     );
 
   const sharedTexts = config.patches ?? [];
@@ -125,8 +125,9 @@ export function convert(
             {
               field: "factoryUrl",
               problem: "talconfig sets a template for the names of installers (installerURLTmpl)",
-              why: "the stack ignores this template, so the machines would pull installers under the Image Factory's usual names",
-              remedy: "make sure that your Factory serves installers under the usual names",
+              why: "the stack ignores this template, so the machines would pull installers under the names of factory.talos.dev",
+              remedy:
+                "make sure that your Factory serves installers under these names, e.g. metal-installer/SCHEMATIC:v1.13.6",
             },
           ]),
       ...shared.flatMap((part) => part.notes),
@@ -338,7 +339,7 @@ function notesOf(
           field: `${field}.gpus`,
           problem: "no file names its card",
           why: "kernel modules, driver and resources follow from the card",
-          remedy: `name it with --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}. If the machine has no card, delete machines.${node.hostname}`,
+          remedy: `name the card with --gpu '${node.hostname}=MODEL', or in the stack file instead of ${unnamed}. If the machine has no card, delete machines.${node.hostname}`,
         }
       : undefined,
     image.notes,
@@ -346,7 +347,7 @@ function notesOf(
       ? {
           field: `${field}.moduleParameters`,
           problem: `contains ${moduleParameterArgs.join(", ")}, which have no effect today because they are kernel arguments`,
-          why: "Talos takes parameters of NVIDIA's modules only from the machine's configuration, so they take effect once the stack writes them there",
+          why: "Talos takes parameters of NVIDIA's modules only from the machine's configuration. When the stack writes these parameters there, they take effect",
           remedy: "delete the parameters that you do not want",
         }
       : undefined,
@@ -384,13 +385,13 @@ function notesOf(
 const unfilledTexts = (field: string, texts: Record<string, string>[]): FieldFinding[] =>
   Object.entries(Object.assign({}, ...texts) as Record<string, string>).flatMap(([key, text]) => {
     const unfilled = unfilledIn(text);
-    const why = "it is not imported, and the machine keeps its current value";
+    const why = "this value is not imported, and the node keeps its current value";
     return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
   });
 
 /** The Talos release of all nodes. If it is unknown, a note asks the user for it. */
 function versionOf(statedVersion: string | undefined): { value?: string; notes: FieldFinding[] } {
-  const why = "image, driver and all checks depend on it";
+  const why = "image, driver and all checks depend on the Talos release";
   const remedy = "name the release that the machines should run, e.g. --talos v1.13.6";
   const openVersion = (problem: string): { notes: FieldFinding[] } => ({
     notes: [{ field: "talosVersion", problem, why, remedy }],

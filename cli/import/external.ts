@@ -47,7 +47,7 @@ export function outsideOf(
   if (owner === undefined) return { notes: unread };
   if (owners.length > 1) {
     const several: FindingText = {
-      problem: `${relativePaths(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, but the files do not show which of them the cluster uses`,
+      problem: `${relativePaths(owners.map(({ name }) => name)).join(", ")} install several of NVIDIA's charts, but do not show which of these charts the cluster uses`,
       why: "if the stack also installed a GPU provider, two providers would allocate the same cards",
       remedy:
         "list this cluster's files under external.files, and delete the other fields of external",
@@ -91,7 +91,7 @@ function unreadNotes(name: string, text: string, folder: string): FieldFinding[]
       problem: `${file}:${line} ${problem}`,
       why: "if this file installs a GPU provider, this stack may install a second one",
       remedy:
-        "repair the file and import again, or write external instead of this stack's GPU provider",
+        "repair the file and import again. Or replace gpuOperator or devicePlugin in this stack by external",
     }),
   );
 }

@@ -89,12 +89,12 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   const address = node.ipAddress || hostname;
   const content = id === undefined ? "the schematic" : `schematic ${id.slice(0, 12)}…`;
   const unlikeWritten =
-    schematic === undefined ? "" : ", because its ID differs from that of `schematic`";
+    schematic === undefined ? "" : ", because its ID differs from the ID of the field `schematic`";
   const unknown: FieldFinding = {
     field: `machines.${hostname}.extensions`,
     problem: `the content of ${content} is unknown${unlikeWritten}`,
     why: "without this content the stack lacks the image's driver, extensions and kernel arguments. The plan uses the card's default branch and flavour, and the update stops if the machine runs another driver",
-    remedy: `pass its file (--schematic FILE), or ask the Image Factory (--factory). Or run \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, and set the machine's driver.branch, driver.flavour, extensions and kernelArgs`,
+    remedy: `pass the schematic's file (--schematic FILE), or ask the Image Factory (--factory). Or run \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, and set the machine's driver.branch, driver.flavour, extensions and kernelArgs`,
   };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
@@ -180,7 +180,7 @@ function unsupportedParts(
   return parts.map((part) => {
     const why =
       effectOfLack[part.replace("customization.", "")] ??
-      "the machine would get an image without it";
+      "the image of the stack would lack this part";
     return {
       field: `machines.${hostname}`,
       problem: `its schematic has ${part}, for which a stack has no field`,
@@ -197,6 +197,6 @@ function unsupportedParts(
  */
 const effectOfLack: Record<string, string> = {
   overlay:
-    "the machine would get an image without it, and a board that needs an overlay would not boot",
-  meta: "only disk images use it, so the machine already got it at its installation",
+    "the image of the stack would lack the overlay, and a board that needs an overlay would not boot",
+  meta: "only disk images contain META values, so the machine already got these values at its installation",
 };

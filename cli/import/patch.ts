@@ -84,15 +84,15 @@ export function nvidiaPart(
         ? {
             field,
             problem: place === undefined ? unreadable : `${place} ${unreadable}`,
-            why: "it mentions NVIDIA, but the import cannot determine its effect",
-            remedy: "write its settings for NVIDIA into the stack",
+            why: "the patch mentions NVIDIA, but the import cannot determine the effect of this patch",
+            remedy: "write the patch's settings for NVIDIA into the stack",
           }
         : undefined,
       images.length > 0
         ? {
             field,
             problem: "has machine.install.extensions",
-            why: "the stack's image lacks these extensions, and Talos ≥ 1.11 ignores the field",
+            why: "the stack's image lacks these extensions, and Talos ≥ 1.10 ignores the field",
             remedy:
               "list the official extensions that are not NVIDIA's under `extensions` of the machine",
           }
@@ -129,7 +129,7 @@ export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy
   if (hasVariable(text))
     return {
       problem: "contains a variable of talhelper",
-      remedy: "write its value, or pass the file of variables (--env-file)",
+      remedy: "write the variable's value, or pass the file of variables (--env-file)",
     };
   if (isEncrypted(text))
     return {

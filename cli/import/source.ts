@@ -226,7 +226,7 @@ function talconfigOf(
         : undefined;
   if (tooMuch !== undefined)
     throw new Error(
-      `nodes: ${tooMuch} (shared patches count once per node); the limit is ${mostPatches} patches and ${mostCharacters} characters, since reading them takes seconds; give a talconfig.yaml with fewer`,
+      `nodes: ${tooMuch} (shared patches count once per node); the limit is ${mostPatches} patches and ${mostCharacters} characters, since reading them takes seconds; give a talconfig.yaml with fewer or shorter patches`,
     );
   return { config: whole, patchFiles, unread };
 }
@@ -266,7 +266,7 @@ function sourceOfMachines(machines: ReadMachine[]): Pick<Source, "config" | "not
   const repeatedName = repeated(machines.map(({ node }) => node.hostname));
   if (repeatedName !== undefined)
     throw new Error(
-      `FILE: two machines are called ${repeatedName}, so the stack could have only one of them; give each its own name`,
+      `FILE: two machines are called ${repeatedName}, so the stack could have only one of the two; give each machine its own name`,
     );
   const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));
   const version = versions.size === 1 ? [...versions][0] : undefined;

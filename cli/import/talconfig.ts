@@ -87,7 +87,7 @@ export function readTalconfig(text: string): Talconfig {
     const repeatedValue = repeated(data!.nodes.map((configNode) => configNode[key]));
     if (repeatedValue !== undefined)
       throw new Error(
-        `nodes: two have the ${key} ${repeatedValue}, so the stack could have only one of them; give each its own ${key}`,
+        `nodes: two nodes have the ${key} ${repeatedValue}, so the stack could have only one of the two; give each node its own ${key}`,
       );
   }
   return data!;

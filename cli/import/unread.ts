@@ -17,7 +17,7 @@ export interface Unread {
 }
 
 const byGitCrypt = "git-crypt has encrypted it";
-const bySops = "SOPS has encrypted all of it";
+const bySops = "SOPS has encrypted the whole file";
 const missing = "ENOENT";
 const outside = "it is outside of ";
 
@@ -62,16 +62,16 @@ export function unreadFinding(
 function remedyOf(file: string, reason: string, nameOf: (file: string) => string): string {
   if (reason === byGitCrypt) return "run `git-crypt unlock`, then run this command again";
   if (reason === bySops)
-    return `run this command again where the file is decrypted (\`sops --decrypt ${nameOf(file)}\` prints it)`;
+    return `run this command again on a computer that has the decrypted file (\`sops --decrypt ${nameOf(file)}\` prints its text)`;
   if (reason.startsWith(ofTemplate) || reason === ofProgram)
     return `${rendering}, and give the rendered files to this command`;
   if (reason.startsWith(outside))
-    return "run this command in the git repository that contains both files, or copy the file into this folder";
+    return "copy the file into this folder, or run this command in a git repository that also contains the file";
   if (reason !== missing)
     return "make it a regular file that you may read, then run this command again";
   return (
     howToMakeFile(file, nameOf) ??
-    "create or fetch the file as your repository describes it, then run this command again"
+    "create or fetch the file as your repository's documentation says, then run this command again"
   );
 }
 

@@ -138,7 +138,7 @@ function gpusAway(before: Plan, after: Plan): string | false {
   if (external)
     return (
       injection !== after.injection &&
-      "GPUs for new pods: on each machine until it is upgraded and the external GPU provider offers them there"
+      "GPUs for new pods: on each machine, until the machine is upgraded and the external GPU provider offers its GPUs"
     );
   if (mode !== after.kubernetes.mode || injection !== after.injection) {
     const timing = " of upgrade.first; on each other machine until it is upgraded";
@@ -163,7 +163,7 @@ const groupsAway = ({ spec, machines }: Plan, rebooting: string[]): string[] =>
     const names = machines.filter(mayRun).map(({ name }) => name);
     if (!active || count === 1 || names.length === 0) return [];
     return [
-      `${field}: the whole model is down while ${names.join(" or ")} reboots (it spans ${count} machines)`,
+      `${field}: the whole model is down while ${names.join(" or ")} reboots (the model spans ${count} machines)`,
     ];
   });
 

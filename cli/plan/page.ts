@@ -33,7 +33,7 @@ export function pageOf(comparison: Comparison): string {
     );
   const comparedWith = (): string => {
     if (base === undefined)
-      return "There is no earlier stack to compare with, so this is the plan of the first update. It is based on the stack file alone: no machine was read.";
+      return "No earlier stack is compared, so this is the plan of a first update. It is based on the stack file alone: no machine was read.";
     if (isSame) return `Nothing changes compared with ${asCode(base)}.`;
     return `Compared with ${asCode(base)}. The plan assumes that machines and cluster are as the last update left them. **${asProse(summary(machines))}**`;
   };

@@ -108,7 +108,7 @@ export function screenOf(unescapedComparison: Comparison, { columns, colour }: S
     ...heading(`Plan of ${stack}${base === undefined ? "" : ` compared with ${base}`}`),
     ...prose(
       base === undefined
-        ? "There is no earlier stack to compare with, so this is the plan of the first update. It is based on the stack file alone: no machine was read."
+        ? "No earlier stack is compared, so this is the plan of a first update. It is based on the stack file alone: no machine was read."
         : isSame
           ? `Nothing changes compared with ${base}.`
           : `The plan assumes that machines and cluster are as the last update left them. ${summary(machines)}`,

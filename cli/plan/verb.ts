@@ -25,7 +25,7 @@ export const plan: Verb = {
       help: "plan the stack file of this commit, branch or tag, e.g. a pull request's (default: the file in the working tree)",
     },
   },
-  more: `In a terminal it prints tables; into a pipe or a file, or with --markdown, Markdown for a pull request.
+  more: `In a terminal the command prints tables. Into a pipe or a file, or with --markdown, it prints Markdown for a pull request.
 It reads only files and git: no network, no credentials. From the commits of --base and --at it reads only the stack file and the files under external.files, and runs no code of these commits. This release of talos-gpu computes the plans of both commits.
 `,
   run: async (args, output) => {
@@ -159,7 +159,7 @@ export function tooLong(config: Record<string, unknown>): Finding[] {
       check: "stack-size",
       field: "machines",
       problem: `the stack's configuration has ${Math.ceil(size / 1024)} KiB`,
-      why: "Pulumi passes it to the program in one environment variable, which Linux limits to 128 KiB: `argument list too long`",
+      why: "Pulumi passes the configuration to the program in one environment variable. Linux limits a variable to 128 KiB, so the program does not start: `argument list too long`",
       remedy: "move similar machines into `pools`, and common fields into `machineDefaults`",
     },
   ];

@@ -13,15 +13,15 @@ const WITHIN = 55;
 export const reachOptions = (withoutTalosconfig: string): Record<string, Option> => ({
   kubeconfig: {
     value: "FILE",
-    help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)",
+    help: "kubeconfig of the cluster (default: KUBECONFIG, or ~/.kube/config)",
   },
   talosconfig: {
     value: "FILE",
-    help: `how to reach the machines, through talosctl (default: TALOSCONFIG; if neither is given, ${withoutTalosconfig})`,
+    help: `talosconfig of the cluster, for talosctl (default: TALOSCONFIG; without a talosconfig ${withoutTalosconfig})`,
   },
   within: {
     value: "SECONDS",
-    help: `time limit for all reads; what has not answered by then is reported and left out (default: ${WITHIN})`,
+    help: `time limit for all reads; parts that were not read by then are reported and left out (default: ${WITHIN})`,
   },
 });
 

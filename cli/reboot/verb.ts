@@ -22,10 +22,10 @@ export const reboot: Verb = {
     },
     talosconfig: {
       value: "FILE",
-      help: "how to reach the machine, through talosctl (default: TALOSCONFIG)",
+      help: "talosconfig of the machine's cluster, for talosctl (default: TALOSCONFIG)",
     },
   },
-  more: `It refuses a machine that differs from its stack: for such a machine run \`pulumi up\`. If the command is killed, run it again. It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
+  more: `The command refuses a machine that differs from its stack: for such a machine run \`pulumi up\`. If the command is killed, run it again. It uses the talosctl at the path in TALOS_GPU_TALOSCTL, or else the talosctl in PATH.
 `,
   run: async (args, output) => {
     const stack = neededStack(args, "what the machine must run after the reboot");

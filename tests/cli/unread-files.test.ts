@@ -78,7 +78,7 @@ describe("a file that a talconfig names", () => {
       "an unknown tool",
       "./patches/x.yaml",
       {},
-      /create or fetch the file as your repository describes it/,
+      /create or fetch the file as your repository's documentation says/,
     ],
   ])(
     "is reported if it is missing, with the command that creates it: %s",
@@ -113,7 +113,7 @@ describe("a file that a talconfig names", () => {
     [
       "SOPS as a whole",
       sopsBinary,
-      /SOPS has encrypted all of it.*`sops --decrypt \S+x\.yaml` prints it/,
+      /SOPS has encrypted the whole file.*`sops --decrypt \S+x\.yaml` prints its text/,
     ],
   ])("is reported as encrypted by %s, instead of being checked", async (_, content, message) => {
     const folder = makeRepository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });

@@ -116,7 +116,7 @@ function itemsOf(value: unknown): [unknown, unknown][] {
   if (typeof value === "object" && value !== null)
     return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   if (value === null || value === undefined) return [];
-  throw new Error("range has neither a list nor a mapping");
+  throw new Error("the argument of range is not a list or a mapping");
 }
 
 function evaluate(
@@ -144,7 +144,8 @@ function evaluate(
     const pipedValues = index === 0 ? [] : [last];
     if (first!.kind === "call")
       return call(first!.name, [...argumentOperands.map(valueOf), ...pipedValues]);
-    if (argumentOperands.length > 0 || index > 0) throw new Error("a value is used as a function");
+    if (argumentOperands.length > 0 || index > 0)
+      throw new Error("a value is called like a function");
     return valueOf(first!);
   }, undefined);
 }

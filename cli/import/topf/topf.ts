@@ -176,7 +176,7 @@ export function readTopf(
     reportUnread("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
   if (nodes.length === 0)
     throw new Error(
-      `FILE: a program returns its nodes (nodesProvider), and this command runs no such program, so its machines are unknown; ${rendering}, and import the files that it writes`,
+      `FILE: a program returns the nodes (nodesProvider). This command does not run the program, so the machines are unknown; ${rendering}, and import the files that topf writes`,
     );
   const versions = [...new Set(nodes.map(({ version = "" }) => version.replace(/^v/, "")))];
   const [version] = versions;

@@ -265,7 +265,7 @@ test("after 500,000 YAML tokens in all files together, check reads no further fi
   expect({ status, judged }).toEqual({ status: 2, judged: 1 });
   expect(unread.map(({ problem }) => problem)).toEqual([
     expect.stringMatching(
-      /^is not checked: the files before it already have 500000 YAML tokens \(the same applies to (\S+\.yaml, ){9}\d+ more\); give fewer files at once$/,
+      /^is not checked: the files before this one already have 500000 YAML tokens \(the same applies to (\S+\.yaml, ){9}\d+ more\); give fewer files at once$/,
     ),
   ]);
 });
@@ -288,7 +288,7 @@ test("after 40,000 entries in all files together, check checks no further file a
       {
         file: expect.stringMatching(/5\.yaml$/),
         problem: expect.stringMatching(
-          /^is not checked: the parts that were checked before it already have 40000 entries \(the same applies to \S*6\.yaml\); give fewer files at once$/,
+          /^is not checked: the parts that were checked earlier already have 40000 YAML entries \(the same applies to \S*6\.yaml\); give fewer files at once$/,
         ),
       },
     ],

@@ -54,7 +54,7 @@ test("a remark says that a program caused an Xid error, but not for an error of 
   ];
   const machines = [{ name: "k8s-worker4", errors }];
   expect(remarks({ machines }, planOf("rtx5070ti"))).toEqual([
-    expect.stringContaining(`machine k8s-worker4: ${errors[0]}; a program caused it`),
+    expect.stringContaining(`machine k8s-worker4: ${errors[0]}; a program caused this error`),
   ]);
 });
 

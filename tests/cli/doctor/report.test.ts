@@ -46,7 +46,7 @@ test("for a healthy cluster, the report lists its GPUs", () => {
   expect(lines({ inventory })).toEqual([
     "GPU machines: gpu-1; GPU provider devicePlugin in gpu; CDI specification from Talos' extension",
     "    gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu",
-    "✔ nothing found: the cluster offers what it should",
+    "✔ nothing found: no fault and no difference",
   ]);
 });
 

@@ -266,7 +266,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     expect(config["talos-gpu:external"]).toEqual({ kind: "devicePlugin", namespace: "gpu" });
     expect(remarks.filter((line) => line.startsWith("external"))).toEqual([
       expect.stringMatching(
-        /failOnInitError must be true or false.*Then list the file under external\.files: .*helmrelease\.yaml/,
+        /failOnInitError must be true or false.*Then write the files under external\.files again: .*helmrelease\.yaml/,
       ),
     ]);
   });
@@ -296,7 +296,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     const { config, remarks } = await importTalconfig();
     expect(config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
     expect(remarks[0]).toMatch(
-      /^external: .*second\.yaml install NVIDIA's charts, but the files do not show/,
+      /^external: .*second\.yaml install several of NVIDIA's charts, but do not show/,
     );
   });
 });

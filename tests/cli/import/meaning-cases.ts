@@ -474,12 +474,12 @@ export const meaningCases: MeaningCase[] = [
   {
     name: "two nodes with the same name are refused",
     nodes: [{}, {}],
-    throws: /two have the hostname/,
+    throws: /two nodes have the hostname/,
   },
   {
     name: "two nodes with the same address are refused",
     nodes: [{ ipAddress: "10.0.0.1" }, { hostname: "b", ipAddress: "10.0.0.1" }],
-    throws: /two have the ipAddress/,
+    throws: /two nodes have the ipAddress/,
   },
   {
     name: "a node without an address is refused by its field",

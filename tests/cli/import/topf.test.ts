@@ -139,7 +139,7 @@ describe("import of a topf.yaml", () => {
     [
       "a patch that SOPS encrypted as a whole",
       { "all/a.yaml": '{"data":"ENC[AES256_GCM,data:a]","sops":{"mac":"ENC[AES256_GCM,data:b]"}}' },
-      /SOPS has encrypted all of it/,
+      /SOPS has encrypted the whole file/,
     ],
     [
       "a missing schematic",

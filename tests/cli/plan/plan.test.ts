@@ -238,7 +238,7 @@ describe("the verb plan", () => {
     const { status, remark, result } = await run("--base", "empty");
     expect(status).toBe(0);
     expect(remark).toBe("empty has no stack velaryon, so there is nothing to compare with");
-    expect(result).toContain("There is no earlier stack to compare with");
+    expect(result).toContain("No earlier stack is compared");
   });
 
   test("treats a stack as new if the base has invalid YAML", async () => {

@@ -49,7 +49,7 @@ export const cardFaults: CardFault[] = [
     kernel:
       "NVRM: Xid (PCI:0000:cb:00): 13, pid='<unknown>', name=<unknown>, Graphics SM Warp Exception on (GPC 7, TPC 7, SM 0): Illegal Instruction Parameter",
     cause: null,
-    remedy: "a program caused it",
+    remedy: "a program caused this error",
   },
   {
     kernel:
