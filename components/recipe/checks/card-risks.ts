@@ -41,7 +41,7 @@ export const cardRisks = {
             field: ".gpus",
             problem: `a pod that requests a GPU on ${name} may get any card of the machine (${cardNames(cards).join(", ")})`,
             why: "Kubernetes does not distinguish the cards of a node",
-            remedy: "nothing needs to be done, unless a pod needs a certain card: then use dra",
+            remedy: "if a pod needs a certain card, use dra. Otherwise nothing needs to be done",
           }
         : undefined,
     ),
@@ -56,7 +56,7 @@ export const cardRisks = {
   },
   "card-memory": {
     severity: "warning",
-    rule: "The stack sets a card's memory if the model exists with several sizes and not every size meets each claim",
+    rule: "If some sizes of a card's model do not meet a claim, the stack sets the memory of this card",
     source: "NVIDIA's data sheets; dra-driver-nvidia-gpu, capacity of a device",
     ofFiles: false,
     find: ({ spec, machines }) =>
@@ -73,7 +73,7 @@ export const cardRisks = {
               requestedMiB <= bounds.greatest
               ? {
                   field: `${ofCard}.memory`,
-                  problem: `the ${card!.model} exists with ${sizesInWords(card!.memoriesMiB ?? [])}, and not every size meets ${field}.claim.memory (${memory})`,
+                  problem: `the ${card!.model} exists with ${sizesInWords(card!.memoriesMiB ?? [])}, and some of these sizes do not meet ${field}.claim.memory (${memory})`,
                   why: "a pod with this claim does not start on a card with less memory",
                   remedy: "set this field to the card's memory (nvidia-smi shows it)",
                 }

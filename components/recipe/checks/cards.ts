@@ -73,7 +73,7 @@ export const cardChecks = {
         return {
           field: `${field}.memory`,
           problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
-          why: "the stack checks claims against this size, and a pod whose claim the real card does not meet stays Pending forever",
+          why: "the stack checks claims against this size: if the real card has less memory, a pod with a larger claim stays Pending forever",
           remedy: "write one of these sizes, or leave memory out",
         };
       }),

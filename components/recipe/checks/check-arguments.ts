@@ -80,7 +80,7 @@ function inputFault(value: unknown, rule: Rule, required: boolean): FindingText 
       ? {
           problem: "is missing",
           why: "the component needs this value to create its resources",
-          remedy: "pass a value, usually an output of the resource that creates it",
+          remedy: "pass a value, usually an output of another resource",
         }
       : undefined;
   if (typeof value !== "string")

@@ -57,7 +57,7 @@ export const claimChecks = {
     },
   },
   claims: {
-    rule: "A stack with claims sets dra, each claim fits a machine, a claim by name sets nothing else, and one ResourceClaim serves one machine",
+    rule: "A stack with claims sets dra, and each claim fits a machine. A claim that names a ResourceClaim or a template sets no other field. Pods on several machines use no common ResourceClaim",
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,
@@ -90,7 +90,7 @@ export const claimChecks = {
                 field: ".claim",
                 problem: `names one ResourceClaim for pods on ${machines} machines`,
                 why: "the claim's cards are on one machine, and the pods for other machines stay Pending forever",
-                remedy: "use resourceClaimTemplateName, which gives each pod a claim",
+                remedy: "use resourceClaimTemplateName, which gives each pod its own claim",
               }
             : undefined,
         ];

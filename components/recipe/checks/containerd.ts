@@ -105,7 +105,7 @@ export const containerdChecks = {
     }),
   },
   "default-runtime": {
-    rule: `"nvidia" is the default runtime only on machines with a GPU, and on Talos 1.13 and 1.14 only for device plugins before ${firstByCdi}`,
+    rule: `Only a machine with a GPU has "nvidia" as the default runtime. On Talos 1.13 and 1.14 it has this default only for a device plugin before ${firstByCdi}`,
     source:
       "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
     ofFiles: true,

@@ -228,8 +228,9 @@ export const driverChecks = {
       return {
         field: ".extensions",
         problem: `names ${modules.join(" and ")}`,
-        why: "both bring a module called nvidia, and only one can be in the kernel",
-        remedy: "keep one, or leave both out, and the stack chooses the flavour that fits the card",
+        why: "both extensions contain a module called nvidia, and only one can be in the kernel",
+        remedy:
+          "keep one extension, or leave both out, so that the stack chooses the flavour that fits the card",
       };
     }),
   },

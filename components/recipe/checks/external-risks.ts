@@ -123,7 +123,7 @@ export const externalRisks = {
         ? {
             field: "external.values.validator.driver.env",
             problem: "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true",
-            why: "if the operator's validator cannot create links in /dev/char, it never becomes ready, and all other pods of the operator wait for it",
+            why: "if the operator's validator cannot create links in /dev/char, the validator never becomes ready, and all other pods of the operator wait for it",
             remedy: "set this variable to true, as Talos' documentation does",
           }
         : undefined,
@@ -154,7 +154,7 @@ export const externalRisks = {
   },
   "sharing-unread": {
     severity: "note",
-    rule: "This package can read in the stack how the device plugin shares the cards",
+    rule: "The stack contains the configuration by which the device plugin shares the cards",
     source: "k8s-device-plugin v0.19.3, api/config/v1/sharing.go; values.yaml, config.name",
     ofFiles: false,
     find: ({ spec, plan }) =>

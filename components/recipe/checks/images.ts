@@ -23,7 +23,7 @@ import {
 /** Checks of a machine's image: extensions, kernel arguments, module parameters. */
 export const imageChecks = {
   "extension-name": {
-    rule: "Each extension is an official extension of Talos, or one that only the stack's own Image Factory may have",
+    rule: "Each extension is an official extension of Talos, or factoryUrl names an Image Factory that may have further extensions",
     source:
       "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names silently mean `-lts`)",
     ofFiles: true,
@@ -141,7 +141,7 @@ export const imageChecks = {
     find: combine(forEachMachine(machineArgs), forEachPatch(patchArgs)),
   },
   "module-parameters": {
-    rule: "moduleParameters has only well-formed parameters, of modules that this package loads and no patch declares",
+    rule: "moduleParameters has only well-formed parameters of modules that this package loads and that no patch lists",
     source:
       "talos v1.13.9, machine.kernel.modules[].parameters; pkg/machinery/config/types/v1alpha1: of two items with a name the last one's parameters win",
     ofFiles: true,
@@ -193,7 +193,7 @@ export const imageChecks = {
     ),
   },
   "installer-image": {
-    rule: "installerImage names an existing image of the machine's Talos version by tag or digest, and excludes the other fields of the image",
+    rule: "installerImage names, by tag or digest, an image that exists for the machine's Talos version. No other field of the image is set together with installerImage",
     source:
       "talos, pkg/imager (the contents of an installer are fixed when it is built); distribution/reference (forms of an image's name)",
     ofFiles: true,

@@ -18,7 +18,7 @@ import { type Checks, forEachGpuMachine } from "./check";
 export const machineRisks = {
   "container-escape": {
     severity: "warning",
-    rule: "The container toolkit of the Talos version has no published container escape",
+    rule: "The container toolkit of the Talos version has no known vulnerability that lets a container escape to the host",
     source: "components/recipe/facts/data/escapes.json: NVIDIA's security bulletins",
     ofFiles: true,
     find: forEachGpuMachine((_machine, { spec, release }) => {
@@ -51,7 +51,7 @@ export const machineRisks = {
   },
   "branch-targets": {
     severity: "warning",
-    rule: "From Talos 1.13 on each GPU machine with an overlay, and so with an arm64 processor, has the kernel argument arm64.nobti",
+    rule: "From Talos 1.13 on, each GPU machine with an overlay has the kernel argument arm64.nobti, because only boards with an arm64 processor have an overlay",
     source: "talos#13019 (a GB10)",
     ofFiles: true,
     find: forEachGpuMachine(
@@ -86,7 +86,7 @@ export const machineRisks = {
             problem: "it is unknown whether the machine has an NVSwitch",
             why: "without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
             remedy:
-              "leave the fabric manager out, unless the machine has an NVSwitch (boards of four modules have none)",
+              "if the machine has no NVSwitch, leave the fabric manager out (boards of four modules have no NVSwitch)",
           }
         : undefined,
     ),
@@ -145,8 +145,8 @@ export function escapeFinding(
   const escapes = toolkit === undefined ? [] : escapesOf(toolkit);
   if (toolkit === undefined || escapes.length === 0) return undefined;
   return {
-    problem: `the container toolkit ${toolkit} of Talos ${talosVersion} has published container escapes (${escapes.join(", ")})`,
+    problem: `the container toolkit ${toolkit} of Talos ${talosVersion} has vulnerabilities that let a container escape to the host (${escapes.join(", ")})`,
     why: "a malicious container image can take over the machine",
-    remedy: `use Talos ${firstTalosWithout(toolkit)} or newer, which has a toolkit without them`,
+    remedy: `use Talos ${firstTalosWithout(toolkit)} or newer, which has a toolkit without these vulnerabilities`,
   };
 }

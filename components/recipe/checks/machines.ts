@@ -46,7 +46,7 @@ export const machineChecks = {
     },
   },
   "omni-machine": {
-    rule: "Each Omni machine has its own UUID, a cluster name, Talos ≥ 1.12 and no field that Omni decides. Other machines have no UUID",
+    rule: "Each Omni machine has its own UUID, a cluster name and Talos ≥ 1.12, and sets no field whose value Omni decides. Other machines have no UUID",
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
     ofFiles: true,
@@ -100,7 +100,7 @@ export const machineChecks = {
     ),
   },
   "machine-name": {
-    rule: "A machine's name is a valid node name, and the one that Talos registers",
+    rule: "A machine's name is a valid node name, and equals the name under which Talos registers the node",
     source:
       "Kubernetes, node names are RFC 1123 subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go",
     ofFiles: false,

@@ -26,7 +26,7 @@ import { ofKubelet } from "./placement";
 /** Checks of the nodes' labels and taints, and of the tolerations in the charts' values. */
 export const nodeChecks = {
   "node-labels": {
-    rule: "Each label is valid in Kubernetes, and contradicts neither the kubelet nor what the stack and NVIDIA's pods need",
+    rule: "Each label is valid in Kubernetes. No label differs from the value that the kubelet or the stack sets, and none keeps NVIDIA's pods off a GPU machine",
     source:
       "Kubernetes, labels; gpu-operator, controllers/state_manager.go (the operator keeps a user's label)",
     ofFiles: true,
@@ -82,7 +82,7 @@ export const nodeChecks = {
     ),
   },
   tolerations: {
-    rule: "Tolerations in the charts' values cover the taints of each GPU machine, or for pods that run once, of one machine",
+    rule: "A list of tolerations in a chart's values covers the taints of each GPU machine. For a pod that needs only one node, the list covers the taints of at least one machine",
     source:
       "gpu-operator, k8s-device-plugin and dra-driver-nvidia-gpu charts: a list in values replaces the chart's list; k8s-device-plugin#1934",
     ofFiles: true,
@@ -144,7 +144,7 @@ function labelFault(
     ? machine.recipe.nodeLabels[key]
     : undefined;
   const why =
-    "this label decides whether NVIDIA's pods run on the node, so the node would offer no GPU";
+    "with this value NVIDIA's pods would not run on the node, so the node would offer no GPU";
   if (isTurnedOff)
     return { problem: `${key}: "${text}" turns the GPU off`, why, remedy: "leave it out" };
   if (plannedValue === undefined || plannedValue === text) return undefined;

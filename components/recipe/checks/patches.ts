@@ -149,7 +149,7 @@ export const patchChecks = {
     }),
   },
   "patch-conflict": {
-    rule: "No patch has a field that a document excludes, or a document with a name that Talos reserves",
+    rule: "No field of a patch sets the same thing as a document, and no document has a name that Talos reserves",
     source:
       "talos v1.14.1, pkg/machinery/config/types, every V1Alpha1ConflictValidate; types/cri/customization.go (the reserved name)",
     ofFiles: false,
@@ -280,7 +280,7 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
         field: patch.field,
         problem: `has a ${document}, and a patch of ${machine.name} also sets ${fields.join(", ")}`,
         why: "both set the same thing, so Talos refuses the configuration",
-        remedy: `write it only in documents (${forms}), or leave the ${document} out`,
+        remedy: `write this setting only in documents (${forms}), or leave the ${document} out`,
       }));
   });
 }

@@ -96,7 +96,7 @@ export const pluginChecks = {
     },
   },
   "plugin-toolkit": {
-    rule: "On Talos ≥ 1.15, which lacks nvidia-cdi-hook, a device plugin without the operator gets the path of this program (cdi.nvidiaHookPath)",
+    rule: "On Talos ≥ 1.15 a device plugin without the operator gets the path of nvidia-cdi-hook (cdi.nvidiaHookPath), because Talos lacks this program",
     source:
       "siderolabs/extensions#1222 (Talos 1.15 has no nvidia-cdi-hook); k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/main.go (nvidia-cdi-hook-path)",
     ofFiles: true,

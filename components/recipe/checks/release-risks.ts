@@ -101,7 +101,7 @@ export const releaseRisks = {
   },
   "own-discovery": {
     severity: "warning",
-    rule: "Each node that has a card has the label by which the operator finds it, from Node Feature Discovery or from the stack",
+    rule: "Each node with a card has the label by which the operator finds GPU nodes, from Node Feature Discovery or from the stack",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
     find: ({ spec }) =>

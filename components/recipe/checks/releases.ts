@@ -10,7 +10,7 @@ import * as semver from "semver";
 /** Checks of the Talos and Kubernetes releases, and of the steps between them. */
 export const releaseChecks = {
   "talos-version": {
-    rule: "talosVersion is a release, written with its v, that the Image Factory has and whose drivers this package knows",
+    rule: "talosVersion begins with v, the Image Factory has this release, and this package knows the drivers of this release",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md (versions are written with their `v`)",
     ofFiles: true,
@@ -117,7 +117,7 @@ export const releaseChecks = {
     },
   },
   "upgrade-step": {
-    rule: "The update can upgrade each machine from runningVersion to talosVersion, without a downgrade and over every minor in between",
+    rule: "No machine's runningVersion is newer than talosVersion, and the update can upgrade each machine through every minor in between",
     source:
       "siderolabs/docs, upgrading-talos (through the last patch release of each minor in between)",
     ofFiles: false,

@@ -75,7 +75,8 @@ export const sharingChecks = {
           field: `${field}.values.${[...section, key].join(".")}`,
           problem: "names a configuration of the device plugin, but sharing.timeSlicing is set",
           why: "the plugin uses one configuration per node, so the chart fails, or your configuration replaces that of `sharing`",
-          remedy: "leave this value out, or remove sharing and set it in your configuration",
+          remedy:
+            "leave this value out, or remove sharing and set the time slicing in your configuration",
         }));
       });
     },
@@ -161,7 +162,7 @@ export const sharingChecks = {
           : `no machine that nodeSelector selects (${fitting.map(({ name }) => name).join(", ")}) has`;
       return {
         field: ".gpus",
-        problem: `${gpus} of ${resource}, but ${whichMachines} more than ${greatestOffer}`,
+        problem: `requests ${gpus} of ${resource}, but ${whichMachines} more than ${greatestOffer}`,
         why: "a pod gets all its GPUs from one machine, so this pod stays Pending forever",
         remedy:
           greatestOffer === 0
@@ -335,6 +336,7 @@ function tooManyFinding(
     field: "workloads",
     problem: `${listed} request ${total} of ${resource} at the same time, and ${limitText}`,
     why: "at least one pod stays Pending, and each reboot may change which one",
-    remedy: "set `active: false` for some of them, or share the cards (sharing.timeSlicing)",
+    remedy:
+      "set `active: false` for some of these workloads, or share the cards (sharing.timeSlicing)",
   };
 }

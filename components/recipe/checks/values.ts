@@ -25,7 +25,7 @@ export const valueChecks = {
     ],
   },
   "operator-values": {
-    rule: "The operator's values fit Talos' layout",
+    rule: "The operator's values fit Talos: its folders, its read-only root and its container toolkit",
     source:
       "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; mig-parted#356",
     ofFiles: true,

@@ -69,7 +69,7 @@ export const workloadChecks = {
     },
   },
   "image-architecture": {
-    rule: "No pod that fits only on arm64 machines has an image that is known to be built only for amd64",
+    rule: "No pod that can run only on arm64 machines has an image that is built only for amd64",
     source: "facts/data/images.json",
     ofFiles: true,
     find: forEachGpuRequest((request, context) => {

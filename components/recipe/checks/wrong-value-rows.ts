@@ -32,32 +32,32 @@ export const wrongWords: WrongValue[] = [
   {
     field: "devicePlugin.values.failOnInitError",
     accepts: "true or false",
-    why: 'the chart silently ignores any other value, also the quoted "true"',
+    why: 'the chart silently ignores a value that is not a boolean, such as the quoted "true"',
   },
   {
     field: "devicePlugin.values.compatWithCPUManager",
     accepts: "true or false",
-    why: 'the chart silently ignores any other value, also the quoted "true"',
+    why: 'the chart silently ignores a value that is not a boolean, such as the quoted "true"',
   },
   {
     field: "devicePlugin.values.gdsEnabled",
     accepts: "true or false",
-    why: 'the chart silently ignores any other value, also the quoted "true"',
+    why: 'the chart silently ignores a value that is not a boolean, such as the quoted "true"',
   },
   {
     field: "devicePlugin.values.mofedEnabled",
     accepts: "true or false",
-    why: 'the chart silently ignores any other value, also the quoted "true"',
+    why: 'the chart silently ignores a value that is not a boolean, such as the quoted "true"',
   },
   {
     field: "devicePlugin.values.noTimestamp",
     accepts: "true or false",
-    why: 'the chart silently ignores any other value, also the quoted "true"',
+    why: 'the chart silently ignores a value that is not a boolean, such as the quoted "true"',
   },
   {
     field: "devicePlugin.values.gfd.noTimestamp",
     accepts: "true or false",
-    why: 'the chart silently ignores any other value, also the quoted "true"',
+    why: 'the chart silently ignores a value that is not a boolean, such as the quoted "true"',
   },
   {
     field: "gpuOperator.values.operator.runtimeClass",
@@ -259,14 +259,14 @@ export const withoutGpus: WrongValue[] = [
   {
     field: "gpuOperator.values.node-feature-discovery.worker.enable",
     refuses: "false",
-    when: "GPU machines are not all labelled by hand",
+    when: "the labels of the stack do not mark every GPU machine",
     problem: "turns Node Feature Discovery's worker off",
     why: "the operator finds GPU nodes only by the labels of Node Feature Discovery, so it would place no pod",
   },
   {
     field: "gpuOperator.values.node-feature-discovery.master.enable",
     refuses: "false",
-    when: "GPU machines are not all labelled by hand",
+    when: "the labels of the stack do not mark every GPU machine",
     problem: "turns Node Feature Discovery's master off",
     why: "the operator finds GPU nodes only by the labels of Node Feature Discovery, so it would place no pod",
   },
@@ -318,7 +318,7 @@ export const neededOutside: WrongValue[] = [
   {
     field: "gpuOperator.values.cdi.enabled",
     refuses: "not false",
-    when: "Talos ≤ 1.12, and an operator that turns CDI on",
+    when: "Talos ≤ 1.12, and an operator with CDI on by default",
     problem: "is not false on Talos ≤ 1.12, and the chart's default is true",
     why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
     remedy: "write `cdi: { enabled: false }`, until the machines run Talos 1.13",

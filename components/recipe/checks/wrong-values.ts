@@ -105,7 +105,7 @@ const conditions = {
   "Talos ≥ 1.13": ({ plan }) => plan.injection !== "legacy",
   "the image has the toolkit": ({ plan }) => plan.injection !== "nri",
   "the operator brings the toolkit": ({ plan }) => plan.injection === "nri",
-  "Talos ≤ 1.12, and an operator that turns CDI on": ({ spec, plan }) =>
+  "Talos ≤ 1.12, and an operator with CDI on by default": ({ spec, plan }) =>
     plan.injection === "legacy" &&
     semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
   "deviceListStrategy selects CDI on Talos ≥ 1.13": ({ spec, plan }) =>
@@ -118,7 +118,7 @@ const conditions = {
   "sharing.mig is set": ({ spec: { sharing } }) => sharing?.mig !== undefined,
   "sharing.mig splits the cards": ({ spec: { sharing } }) =>
     sharing?.mig !== undefined && splits(sharing.mig.profile),
-  "GPU machines are not all labelled by hand": ({ spec }) =>
+  "the labels of the stack do not mark every GPU machine": ({ spec }) =>
     !labelledByHand(Object.values(spec.machines)),
 } satisfies Record<string, (context: CheckContext) => boolean>;
 
@@ -145,7 +145,7 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
       ? {
           field: "devicePlugin.values.runtimeClassName",
           problem: "must be nvidia",
-          why: "the plugin finds the driver's libraries and cards only with the RuntimeClass nvidia, or with none if all GPU machines set nvidiaDefaultRuntime",
+          why: "the plugin finds the driver's libraries and the cards only through the RuntimeClass nvidia. An empty value works only if all GPU machines set nvidiaDefaultRuntime",
           remedy: "correct it, or leave it out",
         }
       : undefined,

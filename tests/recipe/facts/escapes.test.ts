@@ -4,7 +4,7 @@ import { driverRows } from "../../../components/recipe/facts/talos-release";
 import { warningsAndNotes } from "../../support/warnings-and-notes";
 import { validStack } from "../stacks";
 
-const escapeMessage = /published container escapes/;
+const escapeMessage = /vulnerabilities that let a container escape/;
 const escapeNotes = (talosVersion: string, gpus = [{ model: "RTX 3090" }]): string[] => {
   const { machines, ...stack } = validStack("one-card");
   const spec = { ...stack, talosVersion, machines: { gpu: { ...machines["gpu"]!, gpus } } };

@@ -35,7 +35,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus",
           severity: "note",
           says: [
-            "a pod that requests a GPU on gpu may get any card of the machine (RTX 3090, RTX 4090); Kubernetes does not distinguish the cards of a node; nothing needs to be done, unless a pod needs a certain card: then use dra",
+            "a pod that requests a GPU on gpu may get any card of the machine (RTX 3090, RTX 4090); Kubernetes does not distinguish the cards of a node; if a pod needs a certain card, use dra. Otherwise nothing needs to be done",
           ],
         },
       ],
@@ -92,7 +92,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.small.gpus[0].memory",
           severity: "warning",
           says: [
-            "the RTX 4060 Ti exists with 8188Mi or 16380Mi, and not every size meets workloads.ollama.claim.memory (12Gi); a pod with this claim does not start on a card with less memory; set this field to the card's memory (nvidia-smi shows it)",
+            "the RTX 4060 Ti exists with 8188Mi or 16380Mi, and some of these sizes do not meet workloads.ollama.claim.memory (12Gi); a pod with this claim does not start on a card with less memory; set this field to the card's memory (nvidia-smi shows it)",
           ],
         },
       ],

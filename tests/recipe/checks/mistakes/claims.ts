@@ -100,7 +100,7 @@ export const claimsMistakes: Mistakes = {
           field: "workloads.vllm.claim",
           says: [
             "the claim's cards are on one machine, and the pods for other machines stay Pending forever",
-            "use resourceClaimTemplateName, which gives each pod a claim",
+            "use resourceClaimTemplateName, which gives each pod its own claim",
           ],
         },
       ],

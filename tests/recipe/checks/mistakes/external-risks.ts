@@ -107,7 +107,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.values.validator.driver.env",
           severity: "warning",
           says: [
-            "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true; if the operator's validator cannot create links in /dev/char, it never becomes ready, and all other pods of the operator wait for it; set this variable to true, as Talos' documentation does",
+            "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true; if the operator's validator cannot create links in /dev/char, the validator never becomes ready, and all other pods of the operator wait for it; set this variable to true, as Talos' documentation does",
           ],
         },
       ],

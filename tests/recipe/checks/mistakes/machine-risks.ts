@@ -17,7 +17,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu",
           severity: "warning",
           says: [
-            "a malicious container image can take over the machine; use Talos v1.10.4 or newer, which has a toolkit without them",
+            "a malicious container image can take over the machine; use Talos v1.10.4 or newer, which has a toolkit without these vulnerabilities",
           ],
         },
       ],
@@ -83,7 +83,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.extensions",
           severity: "warning",
           says: [
-            "it is unknown whether the machine has an NVSwitch; without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; leave the fabric manager out, unless the machine has an NVSwitch (boards of four modules have none)",
+            "it is unknown whether the machine has an NVSwitch; without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; if the machine has no NVSwitch, leave the fabric manager out (boards of four modules have no NVSwitch)",
           ],
         },
       ],

@@ -273,7 +273,7 @@ export const patchesMistakes: Mistakes = {
           field: "machines.mini-1.patches[0]",
           says: [
             "has a TimeSyncConfig, and a patch of mini-1 also sets machine.time.servers",
-            "write it only in documents (machine.time.servers: ntp.servers of TimeSyncConfig), or leave the TimeSyncConfig out",
+            "write this setting only in documents (machine.time.servers: ntp.servers of TimeSyncConfig), or leave the TimeSyncConfig out",
           ],
         },
       ],

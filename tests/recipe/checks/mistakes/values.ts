@@ -126,7 +126,7 @@ export const valuesMistakes: Mistakes = {
           field: "devicePlugin.values.failOnInitError",
           says: [
             "must be true or false",
-            'the chart silently ignores any other value, also the quoted "true"',
+            'the chart silently ignores a value that is not a boolean, such as the quoted "true"',
           ],
         },
         {
