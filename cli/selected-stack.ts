@@ -68,8 +68,8 @@ function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): stri
 }
 
 /**
- * The working folder as Pulumi sees it, because a hash of the project's path names Pulumi's settings file. Go's
- * os.Getwd returns the shell's PWD, in which symbolic links are not resolved.
+ * The working folder as Pulumi sees it. A hash of the project's path is in the name of Pulumi's settings file, so the
+ * path must be the same. Go's os.Getwd returns the shell's PWD, in which symbolic links are not resolved.
  */
 function workingFolder({ PWD }: NodeJS.ProcessEnv): string {
   const currentFolder = process.cwd();

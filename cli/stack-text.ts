@@ -82,8 +82,8 @@ const places = [path.join(stacksDir, schemaFile), path.join(__dirname, schemaFil
 /**
  * First line of a stack file, which makes an editor with the YAML language server complete and check the file.
  *
- * @param file the stack file; the path of the schema is relative to its folder. For standard output, it is relative to
- * the working directory.
+ * @param file the stack file; the path of the schema is relative to its folder. For standard output, the path is
+ * relative to the working directory.
  * @returns the line with its line break; empty if the schema is not found, or if the schema's path contains a blank, at
  * which the editor would end the path.
  */

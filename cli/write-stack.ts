@@ -23,8 +23,8 @@ export const writeOptions = {
 };
 
 /**
- * The file to which a verb writes a stack: `--out`, else the file of `--stack`, else the file of the stack that Pulumi
- * has selected, if this file has no machines yet.
+ * The file to which a verb writes a stack: `--out`, else the file of `--stack`. Without both options it is the file of
+ * the stack that Pulumi has selected, if this file has no machines yet.
  *
  * @returns a path, or `-` for standard output; undefined if there is no such file.
  */

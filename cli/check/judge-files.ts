@@ -157,8 +157,9 @@ function classesOf(
 }
 
 /**
- * Place of a remark on a machine: the first source of the machine that contains a name from the remark, else the
- * machine's first source. Undefined if no source mentions NVIDIA, because the machine's card is then made up.
+ * Place of a remark on a machine. It is in the first source of the machine that contains a name from the remark. If no
+ * source contains such a name, it is in the first source. Undefined if no source mentions NVIDIA, because the machine's
+ * card is then made up.
  */
 function placeOfRemark(
   field: string,

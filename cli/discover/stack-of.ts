@@ -198,8 +198,8 @@ const isTalos = (installer: string): boolean =>
   /^ghcr\.io\/siderolabs\/installer[:@]|installer(?:-secureboot)?\/[0-9a-f]{64}/.test(installer);
 
 /**
- * Whether the stack derives an extension from card and driver. It derives those of the kernel modules and the toolkit.
- * The stack file must list those of the fabric manager and GDRCopy.
+ * Whether the stack derives an extension from card and driver. It derives the extensions of the kernel modules and the
+ * toolkit. The stack file must list the extensions of the fabric manager and GDRCopy.
  */
 const followsFromCard = (name: string): boolean => {
   const kind = nvidiaExtension(name)?.kind;

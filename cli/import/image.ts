@@ -128,8 +128,8 @@ function contentOf(
 }
 
 /**
- * Whether the stack derives an extension from card and driver. It derives those of the kernel modules and the toolkit.
- * The stack file must list those of the fabric manager and GDRCopy.
+ * Whether the stack derives an extension from card and driver. It derives the extensions of the kernel modules and the
+ * toolkit. The stack file must list the extensions of the fabric manager and GDRCopy.
  */
 const followsFromCard = (name: string): boolean =>
   ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");

@@ -12,7 +12,7 @@ export interface Operations {
   rest: boolean;
 }
 
-/** Effect of a JSON patch (RFC 6902) on a machine configuration; undefined if the text is no JSON patch of one. */
+/** Effect of a JSON patch (RFC 6902) on a machine configuration; undefined if the text is no such patch. */
 export function partOfOperations(text: string): Operations | undefined {
   const [operations, ...otherDocuments] = talosDocuments(text).map(valueOfDocument);
   const isOfTalos = (operation: unknown): boolean =>

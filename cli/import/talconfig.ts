@@ -146,9 +146,9 @@ export function withRole(config: Talconfig, talconfigNode: TalconfigNode): Talco
 }
 
 /**
- * Name of the node that Talos derives from a host name: the part before the first dot, or the whole host name if the
- * kubelet registers with the full name. The name is in lower case, without characters that Kubernetes forbids (talos,
- * controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go, ParseFQDN).
+ * Name of the node that Talos derives from a host name. It is the part before the first dot, or the whole host name if
+ * the kubelet registers with the full name. The name is in lower case, without characters that Kubernetes forbids
+ * (talos, controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go, ParseFQDN).
  *
  * @param shared patches of all nodes.
  */

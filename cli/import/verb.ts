@@ -154,8 +154,8 @@ function fileOf(fileOrFolder: string): string {
 }
 
 /**
- * Removes the imported settings that a check refuses, so that the other settings can be planned: containerd's options
- * of a machine, and the values of an external GPU provider.
+ * Removes imported settings that a check refuses, so that there is a plan for the other settings. They may be
+ * containerd's options of a machine, or the values of an external GPU provider.
  *
  * @param containerdPlace returns the file and line of the refused options of containerd
  */

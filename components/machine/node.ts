@@ -5,10 +5,9 @@ import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
 
 /**
- * Sets the labels of the machine's node through the Kubernetes API. Talos would set all labels and taints in one
- * request, which fails as a whole if Kubernetes refuses a field (NodeRestriction; talos#8193). The machine program sets
- * the taints, because server-side apply treats all taints of a node as one list: it would replace them all with the
- * stack's taints.
+ * Sets the labels of the machine's node through the Kubernetes API. Talos would set all labels in one request, which
+ * fails as a whole if Kubernetes refuses a field (NodeRestriction; talos#8193). The machine program sets the taints,
+ * because server-side apply treats all taints of a node as one list: it would replace them all with the stack's taints.
  *
  * The patch is forced, because Talos, the operator and kubectl may own the same labels, and the stack decides. The
  * patch's field manager has a fixed name. A name that Pulumi generates would be a new one after a killed update, and

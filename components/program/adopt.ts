@@ -142,8 +142,8 @@ export async function release(
 }
 
 /**
- * Conflicts between the machine's configuration and the stack's patches for which Talos would refuse the result: a
- * document and a field of the main configuration set the same value.
+ * Findings about conflicts between the machine's configuration and the stack's patches. In a conflict, a document and a
+ * field of the main configuration set the same value, and Talos refuses such a configuration.
  */
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
   const liveDocuments = new Map(documentsOf(live));

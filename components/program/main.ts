@@ -89,8 +89,8 @@ function fieldOf(verb: string | undefined, input: string): string {
 }
 
 /**
- * Text of an error that no other code has handled: a call without an answer, or a refusal that a retry cannot change,
- * e.g. because of wrong credentials.
+ * Text of an error that no other code has handled. It may be a call without an answer, or a refusal that a retry cannot
+ * change, e.g. because of wrong credentials.
  */
 function describe(error: unknown, field: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);

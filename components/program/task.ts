@@ -240,7 +240,7 @@ export const gateTask = z.strictObject({
   /** How long the tests may take. */
   limit: duration,
   /**
-   * How long a test waits for a unit of the GPU resource while other pods use all units, and how long the gate waits
+   * How long a test waits for a unit of the GPU resource while other pods use all units. The gate waits equally long
    * until the node offers the planned number of units.
    */
   patience: duration,

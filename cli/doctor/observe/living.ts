@@ -68,7 +68,7 @@ export function livingEvents(
   });
 }
 
-/** Whether the lists were read in which every existing object of that kind, or its owner, must be. */
+/** Whether the lists could be read that contain every existing object of that kind, or its owner. */
 function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects): boolean {
   const lists: Record<string, unknown[]> = {
     Pod: [pods, deployments, daemonSets, jobs],

@@ -114,7 +114,7 @@ const reasonsOf = (failed: Failed[]): string[] => [
   ...new Set(failed.map(({ error }) => error.words)),
 ];
 
-/** Whether no kind could be read, each for the same reason. */
+/** Whether every read failed, and all for the same reason. */
 const isNothingRead = (failed: Failed[]): boolean =>
   failed.length === Object.keys(paths).length && reasonsOf(failed).length === 1;
 

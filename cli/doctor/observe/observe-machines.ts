@@ -109,8 +109,8 @@ async function waitForAnswer(machine: TalosMachine, limit: number): Promise<void
 }
 
 /**
- * Reads the facts of one machine. With the role os:reader, a talosconfig cannot read the configuration and files, from
- * which modules and driver are known.
+ * Reads the facts of one machine. With the role os:reader, the talosconfig may not read the configuration or files. The
+ * doctor then does not know modules and driver.
  */
 async function observeMachine(
   name: string,

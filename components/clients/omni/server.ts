@@ -72,7 +72,7 @@ export interface Omni {
   clusterMachine(uuid: string): Promise<OmniMachineState | undefined>;
   /** The image that a machine runs; undefined if Omni does not know it. */
   image(uuid: string): Promise<OmniImageState | undefined>;
-  /** Whether Omni has not yet applied all changes to the machine. */
+  /** Whether Omni still has changes to apply to the machine. */
   pending(uuid: string): Promise<boolean>;
 }
 
@@ -173,7 +173,7 @@ export class OmniServer implements Omni {
     };
   }
 
-  /** Whether Omni has not yet applied all changes to the machine. */
+  /** Whether Omni still has changes to apply to the machine. */
   async pending(uuid: string): Promise<boolean> {
     return (await this.get("MachinePendingUpdates.omni.sidero.dev", uuid)).length > 0;
   }

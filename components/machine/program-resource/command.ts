@@ -22,7 +22,7 @@ const PROGRAM = "bin/program.js";
 
 /**
  * Command that runs a verb of the machine program. The text is part of the resource's state, so it must not depend on
- * the computer: an absolute path would differ between a laptop and a CI runner, and Pulumi would see a change of every
+ * the computer. An absolute path would differ between a laptop and a CI runner, and Pulumi would see a change of every
  * machine. If Node finds this package from the working directory, the command has the package's name. If the package is
  * an installed plugin, the command has a path in Pulumi's home folder. Otherwise it has a path relative to the working
  * directory.

@@ -11,9 +11,10 @@ import { MANAGER } from "../../clients/kubernetes/manager";
 const stackManagers = [MANAGER, "pulumi-kubernetes"];
 
 /**
- * Whether a stack set the StorageClass of a PersistentVolumeClaim. If the cluster filled in the class, the field has no
- * manager, or the manager of Kubernetes' controller: Kubernetes records the fields of a new object before admission
- * sets the default class (kubernetes, staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+ * Whether a stack set the StorageClass of a PersistentVolumeClaim. If the cluster filled in the class, no stack manages
+ * the field. The field then has no manager, or the manager of Kubernetes' controller, because Kubernetes records the
+ * fields of a new object before admission sets the default class (kubernetes,
+ * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
 export const isClassGiven = (
   managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[],

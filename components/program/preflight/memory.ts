@@ -55,9 +55,9 @@ function answerWith(
 
 /**
  * Findings about machines whose new settings the same update would remove again. Pulumi deletes last (pulumi,
- * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps), If a machine leaves the stack
- * and a new one has the same address, Pulumi first writes the new machine's settings, and then removes the settings of
- * the leaving machine.
+ * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps). So if a new machine has the
+ * address of a leaving machine, Pulumi first writes the settings of the new machine, and then removes those of the
+ * leaving one.
  *
  * @param previousMachines the last update's record of each machine, by node name.
  */

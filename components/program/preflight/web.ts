@@ -21,8 +21,8 @@ export function wordsOf(answer: Answer): string {
 }
 
 /**
- * Why a server gives no usable answer; undefined if the answer is usable, or if this is unknown. 404 and 410 are not
- * usable, because a repository that has moved gives these answers.
+ * Why a server gives no usable answer; undefined if the answer is usable, or if this is unknown. The codes 404 and 410
+ * are no usable answer, because a repository that has moved gives them.
  */
 export function silence(answer: Answer): string | undefined {
   if ("silent" in answer) return answer.silent;

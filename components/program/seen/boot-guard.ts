@@ -54,8 +54,8 @@ export class BootGuard {
   }
 
   /**
-   * Message about an image whose NVIDIA services wait for a driver that no kernel module in the configuration loads:
-   * Talos waits 70 minutes for these services, and then reboots (talos#14373).
+   * Message about NVIDIA services that wait for a driver, although the configuration lists no kernel module of the
+   * driver. Talos waits 70 minutes for these services, and then reboots (talos#14373).
    */
   private async missingModulesText(): Promise<string | undefined> {
     if (this.options.modulesMayCome) return undefined;

@@ -6,9 +6,9 @@ import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 
 /**
- * Reasons why a control plane must not reboot now: an etcd member does not vote or is not healthy, etcd has exactly two
- * members, or another control plane is down, in the stack or outside of it. LifecycleService.Upgrade and Reboot check
- * none of this; MachineService.Upgrade checks only etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go,
+ * Reasons why a control plane must not reboot now. An etcd member may not vote or not be healthy, etcd may have exactly
+ * two members, or another control plane may be down, in the stack or outside of it. LifecycleService.Upgrade and Reboot
+ * check none of this; MachineService.Upgrade checks only etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go,
  * internal/pkg/etcd).
  *
  * @param paused whether Talos has paused the machine's boot. Talos has then usually not started etcd, and the reboot of

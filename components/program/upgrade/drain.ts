@@ -143,7 +143,7 @@ export async function evictPods({
 }
 
 /**
- * Whether the machine runs no pods and the Kubernetes API does not answer. This is so if Talos has paused the boot of
+ * Whether the machine runs no pods and the Kubernetes API does not answer. This happens if Talos has paused the boot of
  * the only control plane: no API answers for a drain, and there is nothing to drain.
  */
 export async function runsNothing({ machine, cluster, task, clock }: Run): Promise<boolean> {
@@ -197,9 +197,10 @@ const mustGo = (pod: PodState): boolean =>
   pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
 
 /**
- * What an earlier run that was killed has left: whether it cordoned the node (undefined if Kubernetes does not answer),
- * whether the machine may be down, and the schematics that the run was about to install. If Kubernetes does not answer,
- * a control plane may be down, because it may be the machine that serves the API.
+ * What an earlier run that was killed has left behind. `cordoned` says whether the run cordoned the node (undefined if
+ * Kubernetes does not answer). `maybeDown` says whether the machine may be down. `brings` lists the schematics that the
+ * run was about to install. If Kubernetes does not answer, a control plane may be down, because it may be the machine
+ * that serves the API.
  */
 export async function earlierRun({ task, cluster }: Run) {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };

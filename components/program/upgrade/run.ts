@@ -62,8 +62,8 @@ export interface Run extends Workbench {
   /** Ends the program's wait for a boot that cannot end. */
   guard: BootGuard;
   /**
-   * True if the machine may not run the user's own image although its active configuration names it: the image was not
-   * installed, or Talos may have rolled it back.
+   * True if the active configuration names the user's own image, but the machine may not run it: the image was not
+   * installed, or Talos may have rolled back.
    */
   lacksOwnImage?: boolean;
   phases: Phases<UpgradePhase>;
