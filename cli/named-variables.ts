@@ -3,7 +3,7 @@ import type { ParsedArgs, Option } from "./verb";
 /** The option `--env`. */
 export const envOption: Option = {
   value: "NAME",
-  help: "environment variable that fills in a talconfig.yaml or a template of topf; the output may contain its value; may be repeated",
+  help: "environment variable that a talconfig.yaml or a template of topf uses; the output may contain the variable's value; may be repeated",
 };
 
 /**

@@ -24,15 +24,15 @@ export const check: Verb = {
   options: {
     talos: {
       value: "VERSION",
-      help: "Talos release to check for, e.g. v1.14.6; may be repeated; default: the release in the files, else the newest known",
+      help: "Talos release to check for, e.g. v1.14.6; may be repeated; default: the release in the files, else the newest known release",
     },
     gpu: {
       value: "MODEL",
-      help: "card of machines whose files name no card, e.g. 'GTX 1080' or 10de:1b06; without it, checks that need the card are skipped",
+      help: "card of machines whose files name no card, e.g. 'GTX 1080' or 10de:1b06; without this option, checks that need the card are skipped",
     },
     "env-file": {
       value: "FILE",
-      help: "file with variables of a talconfig.yaml; may be repeated; default: the talenv.yaml next to it, as talhelper does",
+      help: "file with variables of a talconfig.yaml; may be repeated; default: talenv.yaml in the folder of the talconfig.yaml",
     },
     env: envOption,
     format: {

@@ -106,7 +106,7 @@ function machineOf(machine: SeenMachine, talosVersion: string, note: Note): Mach
   )
     note(
       path,
-      "it is an arm64 machine with a PCIe card: if the kernel log on Talos ≥ 1.13 has an Oops in nvidia, write arm64.nobti under kernelArgs (talos#13019 is about a GB10)",
+      "it is an arm64 machine with a PCIe card: if the kernel log on Talos ≥ 1.13 has an Oops in nvidia, write arm64.nobti under kernelArgs (talos#13019 reports this for a GB10)",
     );
   if (machine.talosVersion !== undefined) note(path, `runs ${machine.talosVersion}`);
   if (!omni)

@@ -104,7 +104,7 @@ export function howToMakeFile(
     .map((extension) => `${base}${extension}`)
     .find((fileName) => existsNearby(fileName));
   if (template !== undefined)
-    return `make it from its template, with your repository's variables (\`minijinja-cli ${siblingPath(template)} > ${nameOf(file)}\`), then run this command again`;
+    return `make the file from its template, with your repository's variables (\`minijinja-cli ${siblingPath(template)} > ${nameOf(file)}\`), then run this command again`;
   const encrypted = ["sops", "enc"]
     .map((suffix) => `${name}.${suffix}${ext}`)
     .find((fileName) => existsNearby(fileName));

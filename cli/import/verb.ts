@@ -36,14 +36,14 @@ const options: Verb["options"] = {
   },
   schematic: {
     value: "FILE",
-    help: "file of a schematic that FILE names by its ID; may be repeated (files next to FILE are always read)",
+    help: "file of a schematic whose ID is in FILE; may be repeated (files next to FILE are always read)",
   },
   factory: {
     help: "ask the Image Factory for schematics that are in none of the files (default: no network)",
   },
   "env-file": {
     value: "FILE",
-    help: "file with variables of a talconfig.yaml; default: the talenv.yaml next to it, as talhelper does",
+    help: "file with variables of a talconfig.yaml; default: talenv.yaml in the folder of the talconfig.yaml",
   },
   env: envOption,
   ...writeOptions,

@@ -144,7 +144,7 @@ function unsupportedCard(model: string): FindingText | undefined {
     return {
       problem: `"${model}" is a GPU inside a system on a chip`,
       why: "Talos' NVIDIA extensions contain the driver for PCI cards, which does not know this GPU",
-      remedy: "remove gpus from this machine, because this package does not support such a GPU",
+      remedy: "remove gpus from this machine, because this package supports only PCI cards",
     };
   return undefined;
 }

@@ -80,7 +80,7 @@ export const containerdChecks = {
           ? {
               field,
               problem: `is not TOML: ${error}`,
-              why: "Talos cannot merge it: CRI does not start, and the machine does not finish its boot",
+              why: "Talos cannot merge this text: CRI does not start, and the machine does not finish its boot",
               remedy: "correct the TOML",
             }
           : undefined,

@@ -38,7 +38,7 @@ export const externalRisks = {
         field: "external.files",
         problem: `${kind} ${name} is not among the files`,
         why: "its content is unknown and not checked",
-        remedy: "add the file that contains it",
+        remedy: "add the file that contains this object",
       })),
     ),
   },

@@ -69,8 +69,10 @@ export const imageChecks = {
           field: `.extensions[${index}]`,
           problem: `${name} is not part of Talos ${spec.talosVersion}`,
           why: "the Image Factory would fail when the machine pulls its image during the upgrade",
-          remedy: `use a release that has it (${range}), or leave it out (and list it under drop.extensions if the machine runs it now)`,
-          ofFiles: { remedy: `use a release that has it (${range}), or leave it out` },
+          remedy: `use a Talos release with this extension (${range}), or leave the extension out (and list it under drop.extensions if the machine runs it now)`,
+          ofFiles: {
+            remedy: `use a Talos release with this extension (${range}), or leave the extension out`,
+          },
         };
       }),
     ),
@@ -256,14 +258,14 @@ function withoutBranch(field: string, name: string, suffixed: string[]): FieldFi
     return {
       field,
       problem,
-      why: "the Image Factory reads it as nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
+      why: "the Image Factory reads this name as nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
       remedy: `write ${suffixed.join(" or ")}, or leave it out, because the package adds the fabric manager for boards of eight modules`,
       ofFiles: { remedy: `write ${suffixed.join(" or ")}` },
     };
   return {
     field,
     problem,
-    why: "the Image Factory reads it as the lts branch, which may not fit the other extensions of the driver",
+    why: "the Image Factory reads this name as the lts branch, which may not fit the other extensions of the driver",
     remedy: `write ${suffixed.join(" or ")}, or leave it out, because the package chooses NVIDIA's extensions by the card and driver.branch`,
     ofFiles: { remedy: `write ${suffixed.join(" or ")}` },
   };

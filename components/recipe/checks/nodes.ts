@@ -137,7 +137,8 @@ function labelFault(
     return {
       problem: `${key}: "${text}" is not a configuration of the device plugin (known: ${configurations.join(", ")})`,
       why: "the plugin waits for a configuration of that name, and the node offers no GPU",
-      remedy: "name one of them, or leave the label out for the default configuration",
+      remedy:
+        "name one of these configurations, or leave the label out for the default configuration",
     };
   const isTurnedOff = machine.gpuCount > 0 && turnedOff(context, key, text);
   const plannedValue = Object.hasOwn(machine.recipe.nodeLabels, key)

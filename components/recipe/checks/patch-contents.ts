@@ -193,7 +193,7 @@ export const patchContentChecks = {
             problem: "sets machine.install.image",
             why: "this package sets the same field and overrides your value",
             remedy:
-              "leave it out, because the package chooses the image by talosVersion, platform and extensions, or name your own image under machines.<name>.installerImage",
+              "leave it out: the package chooses the image by talosVersion, platform and extensions. Or name your own image under machines.<name>.installerImage",
           }
         : undefined,
     ),

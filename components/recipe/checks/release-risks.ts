@@ -42,7 +42,7 @@ export const releaseRisks = {
         field: `${field}.values.${path}`,
         problem: `it is unknown whether ${chart} ${version} has this value`,
         why: "Helm silently ignores a value that the chart does not have",
-        remedy: "look for it in `helm show values`",
+        remedy: "look for this value in `helm show values`",
       })),
     ),
   },

@@ -20,7 +20,7 @@ export const updateChecks = {
       const { inferred, answered, silent, like } = beyondTables;
       const { lts, production, toolkit } = drivers;
       const problem = inferred
-        ? `this package's tables only infer the drivers of ${version!.text}`
+        ? `this package's tables have only assumed drivers for ${version!.text}`
         : `${version!.text} is newer than this package's tables`;
       if (answered)
         return {

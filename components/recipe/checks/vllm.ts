@@ -102,8 +102,8 @@ function parallelism(field: string, server: VllmServer): Found {
         why: "with too few GPUs vLLM does not start, and with too many it leaves some idle",
         remedy:
           machines > 1
-            ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or choose gpus and machines whose product is ${usedGpus}`
-            : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets them, or write \`gpus: ${usedGpus}\``,
+            ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets these arguments. Or choose gpus and machines whose product is ${usedGpus}`
+            : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets these arguments. Or write \`gpus: ${usedGpus}\``,
       }
     : undefined;
 }
@@ -156,7 +156,7 @@ function overMachines(
       ? {
           field: `${field}.machines`,
           problem: `is ${machines}, but only ${fitting.length} of the stack's machines have the ${gpus} cards that each pod needs (${names})`,
-          why: "each pod of the model needs its own machine, and all pods wait for the one that stays Pending",
+          why: "each pod of the model needs its own machine, and all pods wait for the pod that stays Pending",
           remedy: "write fewer machines or gpus, or add a machine",
         }
       : undefined,
@@ -166,7 +166,7 @@ function overMachines(
       ? {
           field: `${field}.machines`,
           problem: `its pods may run on different cards: ${cards.join(", ")}`,
-          why: "each step waits for the slowest card, and vLLM uses only as much memory of each card as the smallest has",
+          why: "each step waits for the slowest card, and vLLM uses only as much memory of each card as the smallest card has",
           remedy: context.spec.dra
             ? `select machines with equal cards by ${field}.nodeSelector, or select the card by claim.product`
             : `select machines with equal cards by ${field}.nodeSelector`,

@@ -217,7 +217,7 @@ export const workloadChecks = {
               field,
               problem: `${namespace} ${reason}`,
               why: "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists",
-              remedy: "name a namespace that only this workload uses, or leave it out",
+              remedy: "name a namespace that only this workload uses, or leave this field out",
             }
           : undefined;
       });
@@ -272,7 +272,7 @@ function secretAt(path: PropertyKey[], text: string): Found {
         problem: `contains ${kind}`,
         why: "the stack file, Pulumi's state and the cluster would contain it in plain text",
         remedy:
-          "revoke it, and keep a new one in a Kubernetes Secret (for vLLM, name that Secret in huggingFaceToken or apiKeySecret)",
+          "revoke this key or token, and keep a new one in a Kubernetes Secret (for vLLM, name that Secret in huggingFaceToken or apiKeySecret)",
       }
     : undefined;
 }

@@ -157,7 +157,7 @@ export const unlikeTalos: WrongValue[] = [
     refuses: "a folder that Talos lacks",
     when: "Talos ≥ 1.13",
     problem: "is a folder that Talos lacks and that no pod can create",
-    why: "the operator's pods mount it from the host, whose root is read-only, so none of them would start",
+    why: "the operator's pods mount this folder from the host, whose root is read-only, so no pod of the operator would start",
     remedy: "write /usr/local, or leave it out",
   },
   {

@@ -64,7 +64,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.files",
           severity: "warning",
           says: [
-            "ConfigMap gpu-values is not among the files; its content is unknown and not checked; add the file that contains it",
+            "ConfigMap gpu-values is not among the files; its content is unknown and not checked; add the file that contains this object",
           ],
         },
         {

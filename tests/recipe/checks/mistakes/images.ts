@@ -134,7 +134,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.k8s-worker4.extensions[0]",
           says: [
             '"siderolabs/nvidia-container-toolkit" does not name a branch',
-            "the Image Factory reads it as the lts branch, which may not fit the other extensions of the driver",
+            "the Image Factory reads this name as the lts branch, which may not fit the other extensions of the driver",
             "nvidia-container-toolkit-production",
           ],
         },
@@ -222,7 +222,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.mini-1.extensions[0]",
           says: [
             "siderolabs/i915-ucode is not part of Talos v1.12.6",
-            "use a release that has it (up to Talos 1.8), or leave it out (and list it under drop.extensions if the machine runs it now)",
+            "use a Talos release with this extension (up to Talos 1.8), or leave the extension out (and list it under drop.extensions if the machine runs it now)",
           ],
         },
       ],

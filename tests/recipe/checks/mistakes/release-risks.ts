@@ -35,7 +35,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.cardDoctor",
           severity: "note",
           says: [
-            "it is unknown whether gpu-operator v99.9.0 has this value; Helm silently ignores a value that the chart does not have; look for it in `helm show values`",
+            "it is unknown whether gpu-operator v99.9.0 has this value; Helm silently ignores a value that the chart does not have; look for this value in `helm show values`",
           ],
         },
       ],

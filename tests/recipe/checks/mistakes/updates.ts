@@ -51,7 +51,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "this package's tables only infer the drivers of v1.13.10; the package assumes the drivers (580.178.04, 595.91.07). The update then verifies only the branch of each driver, not its version",
+            "this package's tables have only assumed drivers for v1.13.10; the package assumes the drivers (580.178.04, 595.91.07). The update then verifies only the branch of each driver, not its version",
           ],
         },
       ],
