@@ -2,22 +2,22 @@ import type { TypeText } from "./facts/talos-schema";
 import { isMapping } from "./mapping";
 import { closest } from "./rules/suggest";
 
-/**
- * Keys of a structure with their types. In an open structure an unknown key is a finding only if it resembles a known
- * key.
- */
+/** Keys of a structure with their types. If `open`, an unknown key is a finding only if it resembles a known key. */
 export interface Structure {
   keys: ReadonlyMap<string, TypeText>;
   open: boolean;
 }
 
-/** Rules for the check of a kind of data. */
+/** How one kind of data is checked, e.g. Talos configurations. */
 export interface Dialect<Flaw = never> {
-  /** Structure for a type `@NAME`. */
+  /** Returns the structure that a type `@NAME` refers to. */
   structureOf: (name: string) => Structure;
   /** Whether a single value has a type. Default: the types of JSON. */
   accepts?: (value: unknown, type: TypeText) => boolean;
-  /** Further mistakes of a value of the right type, at a field such as `v1alpha1.Device.addresses[]`. Default: none. */
+  /**
+   * Returns a further mistake in a value of the right type, for a field such as `v1alpha1.Device.addresses[]`. Default:
+   * none.
+   */
   ruleOf?: (field: string, value: unknown, type: TypeText) => Flaw | undefined;
 }
 
@@ -47,10 +47,10 @@ export interface ShapeFinding<Flaw = never> {
 }
 
 /**
- * Findings for plain data that does not have a type. facts/talos-schema.ts describes the notation of types. A null or
+ * Findings about plain data that does not fit a type. facts/talos-schema.ts describes the notation of types. A null or
  * undefined value counts as not set.
  *
- * @param field of the value, which selects the value's rule.
+ * @param field the value's field, by which `ruleOf` selects a rule.
  */
 export function shapeFindings<Flaw = never>(
   value: unknown,
@@ -114,7 +114,7 @@ function isOfType(
   return accepts(value, type);
 }
 
-/** Whether a value has a type of JSON. */
+/** Whether a single value has one of the types that JSON has, or is a word of an enumeration. */
 export function asJson(value: unknown, type: TypeText): boolean {
   if (type.startsWith("=")) return wordsOf(type).includes(value as string);
   if (type === "integer")

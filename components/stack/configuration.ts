@@ -2,7 +2,10 @@ import * as fs from "node:fs";
 import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import type { Finding } from "../recipe/types";
 
-/** Credentials in a stack's configuration: their keys, each with the environment variable that names a file. */
+/**
+ * Keys of credentials in a stack's configuration. For each key: the environment variable that names a file, which is
+ * read if the stack lacks the key.
+ */
 const credentialFiles = {
   talosconfig: "TALOSCONFIG",
   machineSecrets: "TALOS_SECRETS",
@@ -21,17 +24,17 @@ export const credentialKeys: readonly string[] = [
   ...omniCredentials,
 ];
 
-/** Contents of the credentials that the stack or the environment has. Secret. */
+/** Contents of the credentials that the stack's configuration or the environment provides. Secret. */
 export type Credentials = Partial<
   Record<keyof typeof credentialFiles | (typeof omniCredentials)[number], string>
 >;
 
 /** The parts of a stack's configuration. */
 export interface StackConfiguration {
-  /** The unchecked cluster of the stack file, with the fields of `ClusterSpec` as keys. */
+  /** The cluster as the stack file describes it, before any check: a mapping with the fields of `StackSpec`. */
   spec: Record<string, unknown>;
   credentials: Credentials;
-  /** Findings so far. The checks of the cluster add theirs. */
+  /** Findings about the configuration itself. The checks of the cluster add more. */
   findings: Finding[];
 }
 
@@ -137,8 +140,9 @@ function readNamedFile(
 }
 
 /**
- * A value of the configuration. Pulumi keeps objects and lists as JSON, and other values as texts; no text of a stack
- * is `true` or `false`. A text that looks like JSON but is invalid stays a text, and the checks report its field.
+ * A value of the configuration. Pulumi passes objects and lists as JSON, and other values as texts. The texts `true`
+ * and `false` become booleans, because no text field of a stack has such a value. A text that looks like JSON but is
+ * invalid stays a text, and the checks report its field.
  */
 function parse(text: string): unknown {
   if (!/^\s*[[{]|^(true|false)$/.test(text)) return text;

@@ -8,7 +8,7 @@ import { withoutStackTraces } from "../pulumi/without-stack-traces";
 
 /**
  * The program of every stack. A stack consists only of its file, `Pulumi.<stack>.yaml`. The program keeps no state, so
- * it may run more than once in a process. Pulumi's Node host calls what a main file exports, if that is a function
+ * it may run several times in one process. Pulumi's Node host calls what a main file exports, if that is a function
  * (pulumi/pulumi, sdk/nodejs/cmd/run/run.ts, runProgram): `export = stack`, or `export default stack` of an ES module.
  *
  * @returns The outputs of the stack.
@@ -70,7 +70,7 @@ function providers(
 }
 
 /**
- * URL of the Image Factory. The environment variable TALOS_GPU_FACTORY, if set, overrides the stack's field, as in all
- * programs of this package.
+ * URL of the Image Factory. If the environment variable TALOS_GPU_FACTORY is set, it overrides the stack's field, as in
+ * all programs of this package.
  */
 const factoryOf = (stacks: string): string => process.env["TALOS_GPU_FACTORY"] || stacks;

@@ -11,8 +11,8 @@ import { type StorageArgs, storingServer } from "./storing-server";
 /** Arguments of a ComfyUI server. */
 export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
   /**
-   * Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.6`, which
-   * every 12.x driver runs.
+   * Newest CUDA version that the driver runs, e.g. `12.8`. This version selects the default image. Default: `12.6`,
+   * which every 12.x driver runs.
    */
   cudaVersion?: string;
 }
@@ -20,8 +20,8 @@ export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
 /**
  * ComfyUI on a GPU: namespace, volume for models and outputs, and the server.
  *
- * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
- * killed update then block the next update, until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. If a killed
+ * update left such objects, the next update fails until you import or delete them.
  */
 export class ComfyUi extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://comfyui.comfyui.svc:8188`. Resolves once the server is ready. */

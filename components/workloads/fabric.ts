@@ -2,18 +2,18 @@ import type * as k8s from "@pulumi/kubernetes";
 import { envList, unprivileged } from "../kubernetes/pods";
 import type { FabricSpec } from "../recipe/spec/index";
 
-/** Inputs of the fabric check. */
+/** Inputs of the check of the network between cards. */
 interface Checked extends FabricSpec {
   image: string;
   /** Number of cards in each machine. */
   cards: number;
-  /** Seconds for which a pod waits for the others, which may still pull their image. */
+  /** Seconds for which a pod waits for the group's other pods, which may still pull their image. */
   limit: number;
 }
 
 /**
- * Init container of each pod of a server over several machines. It checks the network between the cards before the
- * server starts, with the server's image.
+ * Init container of each pod of a server over several machines. Before the server starts, it checks the network between
+ * the cards of all machines. It uses the server's image.
  */
 export const fabricCheck = ({
   image,
@@ -36,13 +36,13 @@ export const fabricCheck = ({
 });
 
 /**
- * An all-reduce over all cards of the group, with PyTorch and its NCCL. It succeeds once the cards are connected and
- * fast enough. Until then it logs the reason and retries: if it failed, LeaderWorkerSet would replace the group, and
- * the log would be lost. It fails only if other pods of the group do not connect, e.g. because they were replaced
- * without this one.
+ * Script that runs an all-reduce over all cards of the group, with PyTorch and its NCCL. It ends with success once the
+ * cards are connected and fast enough. Until then it logs the reason and retries. It does not fail, because
+ * LeaderWorkerSet would then replace the group, and the log would be lost. It fails only if other pods of the group do
+ * not connect, e.g. because they were replaced and this pod was not.
  *
- * It forks a process for each card before CUDA is initialized (docs.pytorch.org, multiprocessing). Bus bandwidth:
- * NVIDIA/nccl-tests, doc/PERFORMANCE.md.
+ * The script forks a process for each card before it initializes CUDA (docs.pytorch.org, multiprocessing). Bus
+ * bandwidth: NVIDIA/nccl-tests, doc/PERFORMANCE.md.
  */
 const program = `
 import datetime, os, signal, sys, time, traceback

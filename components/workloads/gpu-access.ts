@@ -3,7 +3,7 @@ import type { InputRules } from "../pulumi/checked-arguments";
 import type { GpuToleration } from "../kubernetes/pods";
 import { objectName, qualifiedName, ruleOf } from "../recipe/rules";
 
-/** Rules for the inputs in `GpuAccess`. */
+/** Rules for the texts in `GpuAccess`. */
 export const accessRules: InputRules = {
   runtimeClassName: objectName,
   // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is a native resource of
@@ -22,9 +22,9 @@ export const accessRules: InputRules = {
 };
 
 /**
- * The inputs with which Pulumi registers a workload's component: all its fields except those that resolve late. The
- * workload's namespace, volume and Service wait for the component, so with these fields they would also wait for the
- * gate.
+ * The inputs with which Pulumi registers a workload's component: all arguments except those that resolve only after the
+ * cluster's smoke tests. The workload's namespace, volume and Service depend on the component. With these arguments
+ * among its inputs, they would wait for the smoke tests too.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
   const {
@@ -51,8 +51,8 @@ export interface GpuAccess {
   /** Tolerations of the workload's pods, for GPU machines with taints. Default: none. */
   tolerations?: GpuToleration[];
   /**
-   * Name of the way in which the cluster offers its GPUs, e.g. `operator on cdi`. The pods have it as an annotation. So
-   * a change restarts the server with the new kind of devices, and the update waits for that restart. Default: none.
+   * Text that names the GPU provider and how Talos injects devices, e.g. `operator on cdi`. It is an annotation of the
+   * pods. So a change of either restarts the server, and the update waits for the restart. Default: none.
    */
   exposure?: string;
   /** Seconds within which the workload must be ready, including the pull of its image. Default: 1200. */

@@ -23,16 +23,17 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
 }
 
 /**
- * A pod with GPUs that the user defines: like a pod of `kubectl run`, but with the right RuntimeClass, request and
- * tolerations. It may run to completion or run forever. Kubernetes restarts its container if the container fails.
- * Nothing recreates the pod after an eviction: run a server in a Deployment that uses the cluster's `runtimeClassName`
- * and `gpuResourceName`. The namespace must exist. For the pods of a stack, GpuCluster creates the default namespace.
+ * A pod with GPUs that the user defines, like a pod of `kubectl run`. The package adds the RuntimeClass, the request
+ * for GPUs and the tolerations. It may run to completion or run forever. Kubernetes restarts its container if the
+ * container fails. Nothing recreates the pod after an eviction. For a server, write a Deployment that uses the
+ * cluster's outputs `runtimeClassName` and `gpuResourceName`. The namespace must exist. For the pods of a stack,
+ * GpuCluster creates the default namespace.
  *
- * Outside of a GpuCluster, the package does not check whether a pod of the same name already exists. Objects left by a
- * killed update then block the next update, until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether a pod of the same name already exists. If a killed update
+ * left such a pod, the next update fails until you import or delete the pod.
  */
 export class GpuPod extends pulumi.ComponentResource {
-  /** Name of the pod. Resolves once it is ready or has completed. */
+  /** Name of the pod. Resolves once the pod is ready or has completed. */
   public readonly podName: pulumi.Output<string>;
   /** Namespace of the pod. */
   public readonly namespace: pulumi.Output<string>;

@@ -25,8 +25,10 @@ import { waitingFor, workloadNamespace } from "./namespace";
 /**
  * Creates the workloads of a stack.
  *
- * @param access Access to the GPUs. It resolves only after the gate, so the pods wait for the gate.
- * @param ahead Resources that their namespaces, volumes and Services wait for, like the namespace of the GPU provider.
+ * @param access RuntimeClass and GPU resource. They resolve only after the smoke tests, so the pods wait for the smoke
+ *   tests.
+ * @param ahead Resources that the workloads' namespaces, volumes and Services wait for. The GPU provider's namespace
+ *   waits for the same resources.
  * @returns URLs within the cluster, by server; an inactive server has none.
  */
 export function gpuWorkloads(
@@ -85,12 +87,12 @@ type Maker<W extends ServerKind> = (
 ) => { endpoint: pulumi.Output<string> };
 type Endpoints = Record<string, pulumi.Output<string>>;
 
-/** LiteLLM's names for the servers' interfaces (litellm, docs/my-website/docs/providers: ollama, vllm). */
+/** LiteLLM's name of the provider for each kind of server (litellm, docs/my-website/docs/providers: ollama, vllm). */
 const providers = { ollama: "ollama_chat", vllm: "hosted_vllm" };
 
 /**
- * Functions that create the component of each kind of server; a server comes after those that it needs. A missing kind
- * does not compile.
+ * For each kind of server, a function that creates its component. LiteLLM comes last, because it needs the other
+ * servers. The table does not compile if a kind is missing.
  */
 const makers: { [W in ServerKind]: Maker<W> } = {
   ollama: (name, workload, { withGpuAccess, opts }) =>
@@ -121,8 +123,9 @@ const makers: { [W in ServerKind]: Maker<W> } = {
 };
 
 /**
- * LeaderWorkerSet, which manages the pods of one server together. The stack installs it, or reads the CRD of an
- * external one: if the CRD is missing, the preview fails at this resource, before any machine changes.
+ * The resource that a server over several machines needs: the release of LeaderWorkerSet, if the stack installs it,
+ * else its CRD, which Pulumi only reads. If the CRD is missing, the preview fails at this resource, before any machine
+ * changes.
  */
 function groupController(
   name: string,
@@ -179,7 +182,10 @@ function serve(name: string, plan: Plan, context: ServeContext): Endpoints {
   return endpoints;
 }
 
-/** Creates the stack's pods and their default namespace. A namespace that the stack names must exist. */
+/**
+ * Creates the stack's pods, and their default namespace if a pod sets none. A namespace that a pod sets must already
+ * exist.
+ */
 function gpuPods(
   name: string,
   pods: [string, GpuPodSpec & GpuAccess][],

@@ -24,9 +24,11 @@ const configFile = "/etc/litellm/config.yaml";
 
 /** A server behind a LiteLLM proxy. */
 export interface LiteLlmServer {
-  /** LiteLLM's name for the interface of the server: `ollama_chat`, `hosted_vllm` or another of LiteLLM's providers. */
+  /**
+   * LiteLLM's name of the provider, which says what API the server has: `ollama_chat`, `hosted_vllm` or another one.
+   */
   provider: string;
-  /** Names of the server's models that the proxy offers, e.g. `llama3.2:3b`. */
+  /** Names of the server's models to which the proxy routes requests, e.g. `llama3.2:3b`. */
   models: string[];
   /**
    * URL of the server, usually the output `endpoint` of its component. The stack creates the proxy once this URL has
@@ -40,8 +42,8 @@ export interface LiteLlmServer {
 /** Arguments of a LiteLLM proxy. */
 export interface LiteLlmArgs extends LiteLlmSpec {
   /**
-   * Servers whose models the proxy offers. With the output `endpoint` of an Ollama or a Vllm as URL, the proxy waits
-   * for the models.
+   * Servers to whose models the proxy routes requests. If a URL is the output `endpoint` of an Ollama or a Vllm, the
+   * proxy waits until the models are there.
    */
   servers: pulumi.Input<LiteLlmServer>[];
   /** Tolerations of the proxy's pods. Default: none. */
@@ -53,8 +55,8 @@ export interface LiteLlmArgs extends LiteLlmSpec {
 /**
  * LiteLLM in front of ollama and other servers: one OpenAI-compatible endpoint for their models.
  *
- * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
- * killed update then block the next update, until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. If a killed
+ * update left such objects, the next update fails until you import or delete them.
  */
 export class LiteLlm extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://litellm.litellm.svc:4000`. Resolves once the proxy is ready. */
@@ -93,7 +95,10 @@ export class LiteLlm extends pulumi.ComponentResource {
   }
 }
 
-/** The arguments for the checks. A server or URL that is not known yet counts as right. */
+/**
+ * The arguments in the form that the checks read. A server or URL that a preview does not know yet is replaced by a
+ * valid one.
+ */
 function withUrls(args: unknown): unknown {
   if (!isMapping(args) || !Array.isArray(args["servers"])) return args;
   const url = "http://yet-to-come";
@@ -108,8 +113,8 @@ function withUrls(args: unknown): unknown {
 }
 
 /**
- * LiteLLM's configuration: each model with the interface of its server (litellm, docs/my-website/docs/providers).
- * LiteLLM distributes requests for a model among all servers that have it.
+ * LiteLLM's configuration: each model with the provider and the URL of its server (litellm,
+ * docs/my-website/docs/providers). LiteLLM distributes requests for a model among all servers that have it.
  */
 const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
   pulumi.all(servers).apply((all) => {
@@ -125,10 +130,13 @@ const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
     return stringify({ model_list: entries });
   });
 
-/** Variable with the key of the server at this place in the list. */
+/** Name of the environment variable with the API key of the server at this index of `servers`. */
 const keyVariable = (index: number): string => `SERVER_KEY_${index}`;
 
-/** The keys that servers require, and the key that clients of the proxy must send. */
+/**
+ * Environment variables with the API keys that the servers require, and with the key that clients of the proxy must
+ * send.
+ */
 const keysOf = ({
   servers,
   masterKeySecret,

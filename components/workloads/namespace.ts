@@ -1,16 +1,16 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 
-/** Rule of a kind of workload for its namespace (`WorkloadDescriptor`). */
+/** The fields of a `WorkloadDescriptor` that decide about the workload's namespace. */
 export interface NamespaceRule<Spec> {
   readonly server: { readonly name: string };
   namespaceMade(spec: Spec, name: string): string | undefined;
 }
 
 /**
- * Name of a server's namespace, which this package creates unless the workload uses an existing one.
+ * Name of a server's namespace. Also creates the namespace, if the server does not use an existing one.
  *
- * @param name of the workload's component.
+ * @param name name of the workload's component.
  */
 export function namespaceOf<Spec extends { namespace?: string; serverName?: string }>(
   name: string,
@@ -40,21 +40,19 @@ export function workloadNamespace(
   return new k8s.core.v1.Namespace(name, { metadata: { name: namespace, labels } }, opts);
 }
 
-/**
- * Kinds that need no GPU, and therefore do not wait for the gate. Claims and Services may be in a namespace that the
- * stack does not create.
- */
+/** Kinds of objects that use no GPU, so they need not wait for the smoke tests. */
 const withoutGpu =
   /^kubernetes:(core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)|networking.k8s.io\/v1:NetworkPolicy)$/;
 
 /**
- * Makes resources without a GPU wait only for the resources that the GPU provider's namespace waits for. Once these are
- * ready, the first machines are complete, and the preflight has accepted the update. A resource in a namespace that
- * another workload creates also waits for that namespace.
+ * Makes objects that use no GPU wait for the resources in `ahead`, for which the GPU provider's namespace also waits.
+ * When these are ready, the preflight has accepted the update, and the first machines are complete. An object in a
+ * namespace that the stack creates also waits for this namespace.
  *
- * Pulumi deletes by levels of dependencies, and starts a level when the previous one is gone (pulumi,
- * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits only once for all namespaces; Kubernetes
- * needs at least five seconds to delete one (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
+ * Pulumi deletes the resources of one dependency level at the same time, and starts the next level when all are gone
+ * (pulumi, pkg/resource/deploy/step_generator.go, ScheduleDeletes). All namespaces are on one level, so a destroy waits
+ * only once for the at least five seconds that Kubernetes needs to delete a namespace (kubernetes,
+ * pkg/controller/namespace, namespaceDeletionGracePeriod).
  */
 export function waitingFor(ahead: pulumi.Resource[]): pulumi.ResourceTransformation {
   const createdNamespaces = new Map<unknown, pulumi.Resource>();

@@ -2,20 +2,20 @@ import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { labels } from "../kubernetes/pods";
 
-/** The clients that a server answers. */
+/** The clients that may reach a server. */
 export interface AllowedClients {
-  /** Name of the server, which is the label of its pods and the name of the policy. */
+  /** Name of the server. It is also the label of the server's pods and the name of the policy. */
   name: string;
   namespace: pulumi.Input<string>;
-  /** Other namespaces whose pods may reach it. Undefined: every pod may. */
+  /** Other namespaces whose pods may reach the server; undefined if every pod may reach it. */
   allowFrom?: readonly string[] | undefined;
 }
 
 /**
  * A NetworkPolicy that lets a server answer only pods of its own namespace and of the namespaces in `allowFrom`.
  * Without `allowFrom` there is no policy, and every pod may reach the server. The pods of a server over several
- * machines may reach each other at every port, because NCCL uses any. The kubelet's probes always pass (kubernetes.io,
- * Network Policies, "Allow traffic from the node").
+ * machines may reach each other at every port, because NCCL uses arbitrary ports. The kubelet's probes always pass
+ * (kubernetes.io, Network Policies, "Allow traffic from the node").
  *
  * @returns resources that the server's pods wait for, so that no pod ever runs without the policy.
  */

@@ -12,7 +12,10 @@ import { outlasting } from "../kubernetes/timeouts";
 import { workloads as images } from "../recipe/facts/data/images.json";
 import { type OllamaSpec } from "../recipe/spec/index";
 
-/** Script that pulls the model unless the server lists it; `/api/tags` names models in the form of `fullName`. */
+/**
+ * Script that pulls a model if the server does not have it yet. `/api/tags` lists the server's models by the names that
+ * `fullName` makes.
+ */
 const pull = `
 set -eu
 have() { curl -fsS --retry 10 --retry-connrefused --retry-delay 3 "$OLLAMA/api/tags" | grep -qF "\\"name\\":\\"$MODEL\\""; }
@@ -23,8 +26,8 @@ have || { echo "$MODEL was pulled, but the server does not list it" >&2; exit 1;
 `.trim();
 
 /**
- * Name of a model in the server's list: always with its tag, and without scheme, ollama's own registry and the
- * namespace `library`. E.g. `llama3.2:3b` for `registry.ollama.ai/library/llama3.2:3b`. Source: ollama v0.12.0,
+ * Name under which the server lists a model: with its tag, and without the scheme, ollama's own registry and the
+ * namespace `library`, e.g. `llama3.2:3b` for `registry.ollama.ai/library/llama3.2:3b`. Source: ollama v0.12.0,
  * types/model/name.go (ParseNameBare, DisplayShortest); server/routes.go, ListHandler.
  */
 export function fullName(model: string): string {
@@ -36,8 +39,8 @@ export function fullName(model: string): string {
 }
 
 /**
- * Creates a Job per model, which makes the running server pull it. A pull in the container's postStart hook would keep
- * the container from becoming ready, and a failed pull would kill the container (ollama-helm#68, #100).
+ * Creates a Job for each model, which makes the running server pull the model. The package uses no postStart hook for
+ * this: the container would not become ready during the pull, and a failed pull would kill it (ollama-helm#68, #100).
  *
  * @param endpoint URL of the server.
  * @returns The Jobs; none while the server is inactive.

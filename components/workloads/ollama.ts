@@ -15,11 +15,11 @@ const home = "/var/lib/ollama";
 export interface OllamaArgs extends OllamaSpec, ServerAccess {}
 
 /**
- * Ollama on a GPU: namespace, volume for models, server, and a Job per model, which pulls the model once the server
- * runs. A model that leaves the list stays on the volume.
+ * Ollama on a GPU: a namespace, a volume for models, the server, and a Job for each model, which pulls the model once
+ * the server runs. If you remove a model from the list, the model stays on the volume.
  *
- * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
- * killed update then block the next update, until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. If a killed
+ * update left such objects, the next update fails until you import or delete them.
  */
 export class Ollama extends pulumi.ComponentResource {
   /**

@@ -14,7 +14,7 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
   pod: Omit<k8s.types.input.core.v1.PodSpec, "containers"> & {
     containers: k8s.types.input.core.v1.Container[];
   };
-  /** Command of the server in the other pods, which open no port. */
+  /** Command of the server's container in the other pods, which open no port. */
   follower: string[];
   /** Volume of each pod. */
   volume: { name: string; claim: k8s.types.input.core.v1.PersistentVolumeClaimSpec };
@@ -22,12 +22,12 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
 
 /**
  * A LeaderWorkerSet of one group, and the Service of its leader. If a pod of the group ends or a container restarts,
- * the whole group is replaced, because the other pods would wait for it forever (kubernetes-sigs/lws v0.9.0,
- * RecreateGroupOnPodRestart).
+ * LeaderWorkerSet replaces the whole group, because the other pods would wait forever for the missing one
+ * (kubernetes-sigs/lws v0.9.0, RecreateGroupOnPodRestart).
  *
- * If the set's content changes, Pulumi replaces it, like the strategy `Recreate` of a Deployment: the new pods need the
- * cards of the old ones. After an update in place, Pulumi would mistake the old set's readiness for the new one's.
- * Volumes stay, because they belong to pods by name.
+ * If the content of the LeaderWorkerSet changes, Pulumi deletes the old one before it creates the new one, because the
+ * new pods need the cards of the old pods. After an update in place, Pulumi would take the readiness of the old pods
+ * for that of the new ones. The volumes stay, because they belong to the pods' names.
  */
 export function serverGroup(
   name: string,

@@ -11,11 +11,11 @@ export interface ServerArgs extends AllowedClients {
   /** Name of the Deployment and the Service. */
   name: string;
   port: number;
-  /** Whether the Deployment has one replica or none. */
+  /** Whether the Deployment has one replica (true) or none. */
   active: boolean;
   /** Seconds within which the server must be ready. */
   readyWithin: number;
-  /** If this text changes, the pod restarts. Default: none. */
+  /** Text in an annotation of the pod; a change restarts the pod. Default: none. */
   exposure?: string | undefined;
   pod: pulumi.Input<k8s.types.input.core.v1.PodSpec>;
 }
@@ -30,9 +30,9 @@ export interface Server {
 }
 
 /**
- * Number of failures that a startup probe allows, for a server that downloads at its first start: an hour, or the
- * server's limit if that is longer. A probe that gave up sooner would restart the download; the Deployment's deadline
- * detects a late server.
+ * Number of failures that a startup probe allows for a server that downloads at its first start. They last an hour, or
+ * the server's time limit if that is longer. A probe that gave up earlier would restart the download. The Deployment's
+ * deadline reports a server that is late.
  *
  * @param period Seconds between two probes.
  */
@@ -67,7 +67,7 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
 
 const notWaitedFor = { "pulumi.com/skipAwait": "true" };
 
-/** The fields of each pod of a server. */
+/** Metadata of each pod of a server. */
 export const podMetadata = ({ name, exposure }: Pick<ServerArgs, "name" | "exposure">) => ({
   labels: labels(name),
   ...(exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": exposure } }),

@@ -26,26 +26,29 @@ export interface StoringArgs extends ServerAccess {
 interface Group {
   machines: number;
   /**
-   * Init container of each pod, in addition to the common fields. It may wait `readyWithin` seconds for the other pods.
+   * Init container of each pod, without the fields that all servers have. It may wait `readyWithin` seconds for the
+   * other pods.
    */
   first: (readyWithin: number) => k8s.types.input.core.v1.Container;
   /** Command of the server in pods other than the leader. */
   follower: string[];
 }
 
-/** Properties that differ between the kinds of servers. */
+/** What differs between the kinds of servers. */
 export interface StorageArgs {
   /** Default size of the volume, e.g. `30Gi`. */
   storage: string;
-  /** Mount path of the volume in its container. */
+  /** Mount path of the volume in the server's container. */
   mountPath: string;
-  /** Its container, in addition to the common fields. It must be ready within `readyWithin` seconds. */
+  /**
+   * The server's container, without the fields that all servers have. It must be ready within `readyWithin` seconds.
+   */
   container: (readyWithin: number) => Omit<k8s.types.input.core.v1.Container, "name">;
-  /** Properties of a server over several machines. Absent: it has one pod. */
+  /** Set for a server over several machines; absent for a server with one pod. */
   group?: Group;
   /** A further volume with its mount path. */
   sharedMount?: { volume: k8s.types.input.core.v1.Volume; mountPath: string };
-  /** Its pod, in addition to the common fields. */
+  /** Fields of the server's pod, without those that all servers have. */
   pod?: Partial<k8s.types.input.core.v1.PodSpec>;
 }
 
@@ -115,12 +118,13 @@ export function storingServer<Args extends StoringArgs>(
   }
   const annotations = { "pulumi.com/skipAwait": "true" };
   /**
-   * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds
-   * it only with its first pod (pulumi-kubernetes#895, #4179), and Pulumi waits for that pod.
+   * A volume for one pod at a time. Pulumi does not wait until the claim is bound, because a StorageClass with
+   * `WaitForFirstConsumer` binds it only when the first pod uses it (pulumi-kubernetes#895, #4179). Pulumi waits for
+   * that pod.
    *
-   * Pulumi does not delete a volume to replace it, e.g. with another class. It creates the new one first, which
-   * Kubernetes refuses because the names are equal. In a `GpuCluster` the guard refuses this already at preview
-   * (`components/kubernetes/guard`).
+   * If e.g. the StorageClass changes, Pulumi tries to create the new claim before it deletes the old one. Kubernetes
+   * refuses that, because both have the same name, so no data is lost. In a `GpuCluster` the guard
+   * (`components/kubernetes/guard`) refuses the change already at preview.
    */
   const createdClaim = new k8s.core.v1.PersistentVolumeClaim(
     `${name}-${volumeSuffix}`,

@@ -14,18 +14,18 @@ import { type StorageArgs, storingServer } from "./storing-server";
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, ServerAccess {
   /**
-   * Newest CUDA version that the driver runs, e.g. `12.8`. The default image follows from it. Default: `12.4`, which
-   * every 12.x driver runs; `13.0` if the server has several machines.
+   * Newest CUDA version that the driver runs, e.g. `12.8`. This version selects the default image. Default: `12.4`,
+   * which every 12.x driver runs; `13.0` if the server has several machines.
    */
   cudaVersion?: string;
 }
 
 /**
- * vLLM on one or more GPUs: a volume for models and compiled graphs, and the server. vLLM splits the model over the
+ * vLLM on one or more GPUs: the server, and a volume for models and compiled graphs. vLLM splits the model over the
  * GPUs of a machine by tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
  *
- * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. Objects left by a
- * killed update then block the next update, until you import or delete them.
+ * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. If a killed
+ * update left such objects, the next update fails until you import or delete them.
  */
 export class Vllm extends pulumi.ComponentResource {
   /**
@@ -82,9 +82,9 @@ export class Vllm extends pulumi.ComponentResource {
 }
 
 /**
- * Command of the container: it serves the model over all GPUs of the pod, or of all pods of its group.
- * LeaderWorkerSet gives the pod's number in variables (docs.vllm.ai, parallelism and scaling, "Running vLLM with
- * MultiProcessing"; vllm#23691).
+ * Command of the container. The server splits the model over all GPUs of the pod, or of all pods of its group.
+ * LeaderWorkerSet sets the environment variables with the pod's index and the leader's address (docs.vllm.ai,
+ * parallelism and scaling, "Running vLLM with MultiProcessing"; vllm#23691).
  */
 export function vllmCommand(spec: VllmSpec): string[] {
   const { model, machines = 1, args = [] } = spec;
@@ -104,7 +104,10 @@ export function vllmCommand(spec: VllmSpec): string[] {
   ];
 }
 
-/** Variables with which each pod announces its own address to the others (vllm, utils/network_utils.py, get_ip). */
+/**
+ * Environment variables for a server over several machines: those of NCCL and Gloo, and the address that each pod
+ * announces to the others (vllm, utils/network_utils.py, get_ip).
+ */
 const betweenMachines = (
   settings: Record<string, string> = {},
 ): k8s.types.input.core.v1.EnvVar[] => [
@@ -113,8 +116,8 @@ const betweenMachines = (
 ];
 
 /**
- * Variables with the token for model downloads, and with the key that clients must send (vllm, vllm/envs.py: HF_TOKEN,
- * VLLM_API_KEY).
+ * Environment variables with the token for model downloads, and with the API key that clients must send (vllm,
+ * vllm/envs.py: HF_TOKEN, VLLM_API_KEY).
  */
 const secretsOf = ({
   huggingFaceToken,

@@ -4,15 +4,15 @@ import { charts } from "../facts/data/charts";
 import { remembering } from "../memory";
 
 /**
- * Whether a name or address belongs to another maker of cards, whose charts have similar names
+ * Whether a name or address belongs to another vendor of cards, whose charts have similar names
  * (`rocm/gpu-operator-charts`).
  */
 export const isOfOthers = (name: string | undefined): boolean =>
   name !== undefined && /(?:^|[^a-z])(?:amd|rocm|intel)(?:[^a-z]|$)/i.test(name);
 
 /**
- * NVIDIA's chart, by the names and addresses of a chart, of its mirror or of a user's object; the first that shows a
- * chart counts. Undefined if none does, or if one of them belongs to another maker.
+ * NVIDIA's chart that names or addresses stand for, e.g. those of a chart, a mirror or a user's object. The first that
+ * matches a chart counts. Undefined if none matches, or if one of them belongs to another vendor.
  */
 export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
   if (names.some(isOfOthers)) return undefined;
@@ -30,8 +30,8 @@ export function chartNamed(...names: (string | undefined)[]): ChartName | undefi
 }
 
 /**
- * A release from a text. For a range it is the newest known release, because Helm installs the newest. Undefined for
- * any other text, e.g. with a placeholder.
+ * The chart's release that a version text stands for. A version range stands for the newest matching release in the
+ * package's tables, because Helm installs the newest. Undefined for any other text, e.g. one with a placeholder.
  */
 export function releaseIn(version: string | undefined, chart: ChartName): string | undefined {
   if (version === undefined || /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version)) return version;
@@ -45,7 +45,7 @@ const newestIn = remembering((range: string, chart: ChartName): string | undefin
   return semver.maxSatisfying(versions, range.replaceAll(",", " ")) ?? undefined;
 });
 
-/** First keys of the values of all releases of a chart. */
+/** Top-level keys of the chart's values in all known releases. */
 const topLevelKeys = remembering(
   (name: ChartName): ReadonlySet<string> =>
     new Set(
@@ -55,7 +55,7 @@ const topLevelKeys = remembering(
     ),
 );
 
-/** The chart that has most of these keys; undefined if no chart has one, or if two charts have equally many. */
+/** The chart whose values have the most of these top-level keys; undefined if two charts have equally many. */
 export function chartByKeys(keys: string[]): ChartName | undefined {
   // Only the DRA driver's chart has this value, which it needs to offer cards; its other keys are also those of the
   // plugin's chart.

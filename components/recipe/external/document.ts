@@ -15,7 +15,7 @@ export interface Place {
   line: number;
 }
 
-/** Parts that could not be read. */
+/** A part of a file that could not be read. */
 export type DocumentFinding = Place & { problem: string };
 
 /** One object in a file: a document, or an item of a list (`kind: List`). */
@@ -26,7 +26,7 @@ export interface Doc {
   lineAt: (offset: number) => number;
 }
 
-/** Values, each with its place. */
+/** Chart values, and the place of each value by its path. */
 export interface Values {
   values: Record<string, unknown>;
   places: Record<string, Place>;
@@ -35,7 +35,10 @@ export interface Values {
 /** Values, if there are any. */
 export const noValues: Values = { values: {}, places: {} };
 
-/** The documents of a file that are mappings; `flaws` names parts that are not YAML. */
+/**
+ * The YAML documents of a file that are mappings. The function adds to `flaws` a finding for each document that is not
+ * YAML.
+ */
 export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFinding[]): Doc[] {
   const { documents, lineCounter } = plainDocuments(text);
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
@@ -59,7 +62,7 @@ export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFi
   });
 }
 
-/** Index of some documents, so that a lookup does not compare each document with all others. */
+/** Index of documents, so that a lookup need not search all documents. */
 export interface DocIndex {
   /** Documents by kind and `metadata.name`. */
   named(kind: unknown, name: string | undefined): readonly Doc[];
@@ -69,7 +72,7 @@ export interface DocIndex {
 
 const shelves = new WeakMap<readonly Doc[], DocIndex>();
 
-/** The index of some documents; the same object for the same list. */
+/** The index of a list of documents. It is made once for each list. */
 export function indexOf(docs: readonly Doc[]): DocIndex {
   const existingIndex = shelves.get(docs);
   if (existingIndex !== undefined) return existingIndex;
@@ -103,13 +106,16 @@ const nodeAt = (contents: unknown, path: string[]): unknown =>
         )
       : undefined;
 
-/** The value if it is a text, else undefined. A version such as `0.17` is a number in YAML, so it is undefined too. */
+/**
+ * The text at a path; undefined if the value is no text or is empty. A version such as `0.17` is a number in YAML, so
+ * the result is undefined.
+ */
 export const textAt = (data: unknown, ...path: string[]): string | undefined => {
   const value = valueAt(data, ...path);
   return typeof value === "string" && value !== "" ? value : undefined;
 };
 
-/** Values at a path of a document: a mapping, or YAML in a text. */
+/** Chart values at a path of a document. They are a mapping there, or a text that contains YAML. */
 export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   const member = path.length === 0 ? doc.root : valueAt(doc.root, ...path);
   if (isMapping(member)) {
@@ -138,7 +144,7 @@ export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   };
 }
 
-/** The line in which a value begins; the document's line if the value is missing. */
+/** The place where a value begins; the place of the document if the value is missing. */
 export function placeOf(doc: Doc, path: string[]): Place {
   const node = nodeAt(doc.contents, path);
   return isNode(node) && node.range ? { ...doc.place, line: doc.lineAt(node.range[0]) } : doc.place;

@@ -14,20 +14,20 @@ import type { OutsideFile } from "./document";
 /** An external GPU provider, described by the stack's fields and by the files that they name. */
 export interface External {
   kind: ExternalKind;
-  /** Tool that installs it, e.g. `Flux`; undefined if it is unknown. */
+  /** Tool that installs the GPU provider, e.g. `Flux`; undefined if it is unknown. */
   by?: string;
   release: ReleaseRecipe;
   runtimeClassName: string;
   resourceName: string;
   /** File and line of each value, by the value's path. */
   places: Record<string, string>;
-  /** Whether the namespace is unknown, so that the chart's usual namespace is assumed. */
+  /** Whether neither the stack nor the files name the namespace, so that the package assumes the chart's usual one. */
   assumesNamespace: boolean;
 }
 
 /**
- * The external GPU provider; undefined if the stack has none. Without a kind it counts as an operator, and a check
- * reports the missing kind.
+ * The external GPU provider; undefined if the stack has none. Without a `kind` it counts as the GPU Operator, and a
+ * check reports the missing `kind`.
  */
 export function externalOf({
   external,
@@ -60,23 +60,26 @@ export function externalOf({
   };
 }
 
-/** A release with only the owner's values, without the package's values under them. */
+/** The values of a release to which the package adds none of its own values. */
 export interface OwnValues {
   kind: ExternalKind;
   /** Field of the stack with these values. */
   field: "external" | ExternalKind;
   /** The values; undefined if they are unknown. */
   values: Record<string, unknown> | undefined;
-  /** Whether further files may set more values, so that a missing value may still be set. */
+  /** Whether a file is missing that may set more values, so that a value may be set although it is not here. */
   partly: boolean;
   resourceName: string;
 }
 
-/** Whether a missing object has the chart and its release, and not values. */
+/** Whether a missing object would name the chart and its release, and no values. */
 export const isChartSource = ({ kind }: ExternalMissingSpec): boolean =>
   ["OCIRepository", "HelmChart", "chart"].includes(kind);
 
-/** The external release, or the release that was taken over; undefined if the package's values are under the user's. */
+/**
+ * The values of an external release, or of a release that the stack takes over. Undefined for a release of the stack,
+ * which also has the package's values.
+ */
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
   const externalProvider = externalOf(spec);
   if (externalProvider !== undefined) {
@@ -103,15 +106,15 @@ const resourceIn = (values: Record<string, unknown>): string =>
   `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
 
 /**
- * Whether the device plugin's configuration gives shared cards another resource name (k8s-device-plugin, README,
- * renameByDefault).
+ * Whether the device plugin's configuration renames the resource of shared cards to `nvidia.com/gpu.shared`
+ * (k8s-device-plugin, README, renameByDefault).
  */
 const renames = (values: Record<string, unknown>): boolean =>
   /renameByDefault: *true/.test(JSON.stringify(values));
 
 /**
- * A stack as if it installed the external GPU provider itself, so that the same checks apply. Without `external`, the
- * stack as it is.
+ * The stack changed as if it installed the external GPU provider itself, so that the same checks apply to it. A stack
+ * without `external` is returned unchanged.
  */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
   const outside = externalOf(spec);
@@ -121,7 +124,10 @@ export function asRelease(spec: ClusterSpec): ClusterSpec {
   return { ...rest, [outside.kind]: { version, namespace, values } };
 }
 
-/** Reads files into the form of `external.read`; `unread` names the parts that could not be read. */
+/**
+ * Reads files, and returns what they say about the GPU provider in the form of `external.read`. `unread` names what
+ * could not be read.
+ */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
   const wantedChart = kind && gpuProviderOfField(kind).chart;
   const { releases, flaws } = releasesIn(files, wantedChart);

@@ -1,16 +1,16 @@
 import { isMapping } from "../mapping";
 
 /**
- * Form of placeholders that a tool fills in before Kubernetes or Talos gets the text. This package does not know the
- * result. The placeholders are Flux' variables (fluxcd.io, Kustomization, postBuild), templates of Helm, helmfile and
- * minijinja, and secrets of SOPS, 1Password and Vault.
+ * Pattern of the placeholders that a tool replaces before Kubernetes or Talos gets the text. This package does not know
+ * the replaced text. The placeholders are Flux' variables (fluxcd.io, Kustomization, postBuild), templates of Helm,
+ * helmfile and minijinja, and secrets of SOPS, 1Password and Vault.
  */
 const places = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;
 
 /** Whether a text has a placeholder. */
 export const isFilledIn = (text: string): boolean => places.test(text);
 
-/** Whether the value at a path, or a value above it, has a placeholder. */
+/** Whether a text at a path, below it or above it contains a placeholder. */
 export function isFilledAt(values: unknown, path: string[]): boolean {
   let current: unknown = values;
   for (const step of path) {
@@ -21,7 +21,7 @@ export function isFilledAt(values: unknown, path: string[]): boolean {
   return textsIn(current).some(isFilledIn);
 }
 
-/** Paths of the texts with a placeholder. For a text in a list it is the path of the list. */
+/** Paths of the texts that contain a placeholder. A text in a list is represented by the path of the list. */
 export const filledPaths = (values: Record<string, unknown>): string[] =>
   Object.entries(values).flatMap(([key, value]) => {
     if (isMapping(value)) return filledPaths(value).map((subPath) => `${key}.${subPath}`);

@@ -5,7 +5,10 @@ import { listAt, mergeAsHelm, valueAt } from "../mapping";
 import { filesIn, isKustomization, namespaceOf, parts } from "./namespace";
 import { folderOf, namedBy, release, valuesOf, type OutsideRelease } from "./release";
 
-/** Reads a HelmRelease. A HelmRelease without a chart is a kustomize patch; the result is then the patched release. */
+/**
+ * Reads a HelmRelease. A HelmRelease without a chart is a kustomize patch of another HelmRelease; the result is then
+ * the patched release.
+ */
 export function releasesOfHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const releases = releasesOfFlux(doc, docs);
   if (releases.length === 0) return [];
@@ -44,8 +47,8 @@ const isPatch = ({ root }: Doc): boolean =>
   textAt(root, "spec", "chart", "spec", "chart") === undefined;
 
 /**
- * The release that a patch changes. The kustomizations with the patch must include the release's file. If no
- * kustomization has the patch, any release may be meant. `namedBy` chooses among several.
+ * The HelmRelease that a patch changes. If kustomizations contain the patch, it is one whose file they include. If no
+ * kustomization contains it, any of `bases` may be meant. `namedBy` chooses among several.
  */
 function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   const kustomizations = docs.filter(isKustomization);
@@ -139,7 +142,7 @@ function releasesOfFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
 }
 
 /**
- * The file from which kustomize makes a key of a ConfigMap (kustomize, api/types/kvpairsources.go:
+ * The file whose content kustomize writes into a key of a generated ConfigMap (kustomize, api/types/kvpairsources.go:
  * `values.yaml=./helm/values.yaml`).
  */
 function generatedFrom(

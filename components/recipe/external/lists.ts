@@ -4,12 +4,15 @@ import { noValues, placeOf, textAt, valuesAt, type Doc, type Values } from "./do
 import { asText, isMapping, listAt, listOf } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease, type ReleaseFields } from "./release";
 
-/** Fields of a release in an item of a list. */
+/**
+ * What an item of a list says about a release: its name, its namespace, and its values in the order in which Helm
+ * merges them.
+ */
 type Item = Pick<ReleaseFields, "name" | "namespace"> & { parts: Values[] };
 
 /**
- * Lists with releases in a file: the tool that reads the list, the field with the chart's name, and a reader of an
- * item.
+ * Lists in a file whose items are releases, by the list's key. `by` is the tool that reads the list, `chart` the field
+ * with the chart's name, and `read` reads an item.
  */
 const lists: Record<
   string,
@@ -69,14 +72,17 @@ const lists: Record<
   },
 };
 
-/** Context of an item: its document, a lookup of the files that it names, and a list for missing files. */
+/**
+ * What the reader of an item needs: the item's document, a function that returns the values in a named file, and the
+ * list of missing files.
+ */
 interface ReadContext {
   doc: Doc;
   file: (name: unknown, path?: string[]) => Values;
   missing: ExternalMissingSpec[];
 }
 
-/** The releases in a document's lists: of kustomize, of helmfile, and of a user's own chart. */
+/** The releases in the lists of a kustomization, of a helmfile, or of the Chart.yaml of a user's own chart. */
 export function releasesOfLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const isChart = /(?:^|\/)Chart\.yaml$/.test(doc.place.file);
   return Object.entries(lists).flatMap(([list, { by, chart: key, read }]) =>

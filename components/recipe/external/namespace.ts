@@ -10,10 +10,11 @@ export interface StatedNamespace {
 }
 
 /**
- * The namespace that an object of Flux' has in the cluster. First counts `targetNamespace` of the Flux Kustomization
- * that applies the object's file. Then counts `namespace` of the outermost kustomization that includes the file and
- * sets a namespace, and last the object's own namespace. Source: fluxcd/kustomize-controller,
- * api/v1/kustomization_types.go (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
+ * The namespace that an object in a Flux repository gets in the cluster. It is the first of these that is set:
+ * `targetNamespace` of the Flux Kustomization that applies the object's file; `namespace` of the outermost
+ * kustomization that includes the file and sets a namespace; the object's own namespace. Source:
+ * fluxcd/kustomize-controller, api/v1/kustomization_types.go (TargetNamespace); kubernetes-sigs/kustomize, namespace
+ * transformer.
  */
 export function namespaceOf(doc: Doc, docs: readonly Doc[]): StatedNamespace | undefined {
   const target = targetOf(doc, docs.filter(isOfFlux));
@@ -21,15 +22,15 @@ export function namespaceOf(doc: Doc, docs: readonly Doc[]): StatedNamespace | u
   return outermost(doc, docs.filter(isKustomization)) ?? statedAt(doc, ["metadata", "namespace"]);
 }
 
-/** Whether a document is a kustomization, which may lack a kind. */
+/** Whether a document is a kustomization of kustomize. Such a document may lack a `kind`. */
 export const isKustomization = ({ root, place }: Doc): boolean =>
   (root["kind"] === "Kustomization" && !isOfFlux({ root })) ||
   (root["kind"] === undefined && /(?:^|\/)kustomization\.ya?ml$/i.test(place.file));
 
-/** Lists of a kustomization with the files and folders that it includes. */
+/** Keys of a kustomization that list the files and folders that it includes. */
 export const parts = ["resources", "bases", "components"];
 
-/** Files and folders in lists of a kustomization. */
+/** Files and folders that a kustomization lists under these keys. */
 export const filesIn = (kustomization: Doc, keys: string[]): string[] =>
   keys
     .flatMap((key) => listOf(kustomization.root[key]))
@@ -48,8 +49,8 @@ function statedAt(doc: Doc, path: string[]): StatedNamespace | undefined {
 }
 
 /**
- * Namespace of the Flux Kustomization whose path is nearest above the file. Undefined if several are, and their
- * namespaces differ.
+ * `targetNamespace` of the Flux Kustomization whose path is the nearest folder above the file. Undefined if several
+ * Flux Kustomizations have this path and their namespaces differ.
  */
 function targetOf(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined {
   const folder = stepsOf(folderOf(doc));
@@ -67,8 +68,8 @@ function targetOf(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined 
 }
 
 /**
- * Steps of a path without `..`: a file's name begins in the stack's folder, but a Kustomization's path begins in the
- * repository.
+ * Folders of a path, without `..`. They are left out because a file's name is relative to the stack's folder, and a
+ * Flux Kustomization's path to the repository.
  */
 const stepsOf = (path: string): string[] =>
   posix
@@ -77,9 +78,8 @@ const stepsOf = (path: string): string[] =>
     .filter((step) => step !== "" && step !== "." && step !== "..");
 
 /**
- * Number of folders between a folder and a second folder above it; undefined if the first is not below the second.
- * Either path may begin further up than the other: a file's name may be absolute, or begin in a folder of the
- * repository.
+ * How many levels a folder is below `parentFolder`; undefined if it is not below it. The two paths may begin at
+ * different folders: a file's name may be absolute, or relative to a folder of the repository.
  */
 function depthBelow(folder: string[], parentFolder: string[]): number | undefined {
   const isPrefixAt = (start: number): boolean =>

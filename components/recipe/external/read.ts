@@ -19,18 +19,18 @@ import { asText, listAt, listOf, valueAt } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 
 /**
- * Reads the releases of NVIDIA's charts from files. The files may be of Flux (HelmRelease with HelmRepository,
- * OCIRepository or HelmChart), Argo CD (Application, ApplicationSet), kustomize (`helmCharts`) or helmfile; a chart
- * that depends on them; or files of values. The function skips documents of other kinds. The files may describe several
- * clusters. So a name in a file means the object in the same folder, else the only object of that name. Pure; never
- * throws.
+ * Reads the releases of NVIDIA's charts from files. The files may be those of Flux (HelmRelease with HelmRepository,
+ * OCIRepository or HelmChart), Argo CD (Application, ApplicationSet), kustomize (`helmCharts`) or helmfile, a
+ * Chart.yaml that depends on NVIDIA's charts, or values files. The function skips documents of other kinds. The files
+ * may describe several clusters, so a name in a file means the object in the same folder, else the only object of that
+ * name. Pure; never throws.
  *
  * Sources: fluxcd/helm-controller api/v2/helmrelease_types.go and reference_types.go; fluxcd/source-controller api/v1
  * (ocirepository_types.go, helmchart_types.go); argoproj/argo-cd pkg/apis/application/v1alpha1/types.go;
  * kubernetes-sigs/kustomize api/types/helmchartargs.go; helmfile/helmfile pkg/state/state.go (ReleaseSpec); helm
  * v3.19.0, pkg/chart/dependency.go.
  *
- * @param hint the chart of a file of values whose keys do not show it. Default: none.
+ * @param hint the chart of a values file whose keys do not show the chart. Default: none.
  * @returns the releases, and the parts that could not be read.
  */
 export function releasesIn(

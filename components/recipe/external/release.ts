@@ -8,13 +8,16 @@ import { asText, defined, mergeAsHelm } from "../mapping";
 /** A release of one of NVIDIA's charts that another tool installs, as its files describe it. */
 export interface OutsideRelease {
   chart: ChartName;
-  /** Kind of the file: of a tool, of a chart that depends on NVIDIA's, or a file of values. */
+  /**
+   * What describes the release: the files of a tool, a chart that depends on NVIDIA's (`a chart`), or only a values
+   * file (`values`).
+   */
   by: "Flux" | "Argo CD" | "kustomize" | "helmfile" | "a chart" | "values";
-  /** Name of the release; undefined if the files lack it. */
+  /** Name of the release; undefined if the files do not name it. */
   name?: string;
   /** Version of the chart, e.g. `v26.3.3`; undefined if the files lack it. */
   version?: string;
-  /** Namespace of the release; undefined if another part, such as a kustomization, sets it. */
+  /** Namespace of the release; undefined if the files do not name it. */
   namespace?: string;
   /** Place of its namespace. */
   namespacePlace?: Place;
@@ -26,7 +29,7 @@ export interface OutsideRelease {
   versionPlace?: Place;
   /** Place of each value, by the value's path, e.g. `driver.enabled`. */
   places: Record<string, Place>;
-  /** Sources of values that are missing among the files, so that the release may have further values. */
+  /** Objects and files that the release refers to and that are missing, so that the release may have further values. */
   missing: ExternalMissingSpec[];
 }
 
@@ -59,7 +62,10 @@ export function valuesOf(
   return valuesDoc === undefined ? noValues : (valuesAt(valuesDoc, path) ?? noValues);
 }
 
-/** Whether a file is `$values/gpu/values.yaml` of an Application, which begins at the root of a repository. */
+/**
+ * Whether a file is the one that an Argo CD Application means by e.g. `$values/gpu/values.yaml`. This path begins at
+ * the root of a repository.
+ */
 function isFileOf(filePath: string, reference: string): boolean {
   const tail = reference.replace(/^\$[^/]+\//, "");
   return (
@@ -69,7 +75,7 @@ function isFileOf(filePath: string, reference: string): boolean {
   );
 }
 
-/** A value in Helm's `--set` notation; a dot after a backslash is part of a key. */
+/** The value that a parameter in Helm's `--set` notation sets. A dot after a backslash is part of a key. */
 export function parameterOf(parameter: Record<string, unknown>, place: Place): Values {
   const keys = (textAt(parameter, "name") ?? "")
     .split(/(?<!\\)\./)
@@ -83,16 +89,16 @@ export function parameterOf(parameter: Record<string, unknown>, place: Place): V
   return { values: values as Record<string, unknown>, places: { [keys.join(".")]: place } };
 }
 
-/** Facts about a release, with its values still in parts. */
+/** Fields of a release before its values are merged. */
 export type ReleaseFields = {
   [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined;
 } & Pick<OutsideRelease, "chart" | "by" | "place" | "missing">;
 
-/** A name, unless it has a placeholder. */
+/** The name; undefined if it contains a placeholder. */
 const unlessFilledIn = (name: string | undefined): string | undefined =>
   name === undefined || isFilledIn(name) ? undefined : name;
 
-/** A release with its values merged; each part overrides those before it. */
+/** Makes a release and merges its values: a later item of `parts` overrides the earlier ones. */
 export function release(
   fields: ReleaseFields,
   parts: Values[],

@@ -15,25 +15,25 @@ export interface Place {
 }
 
 /**
- * One addition of a merge, with the previous value. Plain JSON that is kept between runs. It contains only parts of the
- * configuration that patches set.
+ * One value that a merge added, with the previous value. It is plain JSON, because Pulumi's state keeps it for later
+ * updates. It contains only settings that patches set.
  */
 export interface Addition extends Place {
   /**
-   * `value`: a value of a mapping, or an item of a list. `container`: a mapping or list that was missing. `document`: a
-   * whole document.
+   * `value`: a value in a mapping, or an item of a list. `container`: a mapping or list that the merge created because
+   * it was missing. `document`: a whole document.
    */
   what: "value" | "container" | "document";
   /**
-   * The added value. For a container it is empty, because the container is removed once it is empty. Hashes may replace
-   * long texts (`shortenedAdded`).
+   * The added value. For a `container` it is an empty mapping or list: an undo removes a container only if it is empty.
+   * Hashes may replace long texts (`shortenedAdded`).
    */
   value: unknown;
-  /** The previous value; absent if the place had none. */
+  /** The value before the merge; absent if the place had no value. */
   old?: unknown;
 }
 
-/** All additions of a merge, in their order. */
+/** All additions of a merge, in the order in which it made them. */
 export interface Added {
   additions: Addition[];
 }
@@ -42,12 +42,12 @@ export interface Added {
 export const identityOf = ({ what, document, path }: Addition): string =>
   JSON.stringify([what, document, shortenedPath(path)]);
 
-/** Length up to which a text is kept without a hash. */
+/** Greatest length of a text that is not replaced by a hash. */
 const LONGEST_TEXT = 100;
 
 /**
- * Copies a value with hashes instead of long texts. The copy still shows whether a field has the value that a merge
- * added. A hash stays unchanged.
+ * Copies a value and replaces long texts by their hashes. A comparison with the copy still shows whether a field has
+ * the value that a merge added. Hashes in the value stay as they are.
  */
 export function shortened(value: unknown): unknown {
   if (typeof value === "string" && value.length > LONGEST_TEXT)
@@ -63,7 +63,7 @@ const shortenedPath = (path: Step[]): Step[] =>
   );
 
 /**
- * Additions of a merge with hashes instead of long texts. Previous values stay whole, because the program restores
+ * Additions of a merge with hashes instead of long texts. Previous values keep their texts, because an undo restores
  * them.
  */
 export const shortenedAdded = ({ additions }: Added): Added => ({

@@ -74,7 +74,10 @@ export class Applier {
     }
   }
 
-  /** Creates a mapping or list at a path if it is missing. Returns false if the path has another value. */
+  /**
+   * Makes sure that a path has a mapping or list. Returns false, and reports a conflict, if the path has another kind
+   * of value.
+   */
   private container(part: Part, path: Step[], collection: object): boolean {
     const node = nodeAt(part.document, path);
     const isList = Array.isArray(collection);
@@ -105,8 +108,9 @@ export class Applier {
   }
 
   /**
-   * Writes an item of a list. A new item, an item of an earlier merge, and an item of a list without merging are
-   * written as a whole. Otherwise the new fields are merged into the existing item.
+   * Writes an item of a list. It writes the whole item if the item is new, is unchanged since an earlier merge, or
+   * belongs to a list whose items Talos never merges (`isWhole`). Otherwise it merges the new fields into the existing
+   * item.
    */
   private item(part: Part, path: Step[], value: Record<string, unknown>): void {
     const node = nodeAt(part.document, path);
@@ -148,7 +152,8 @@ export class Applier {
   }
 
   /**
-   * Whether the existing value must stay. If so, the method reports a conflict, unless the value is the wanted file.
+   * Whether the existing value must stay. If it must stay, the method reports a conflict, except if the existing value
+   * is the wanted file.
    */
   private mustKeep(
     part: Part,

@@ -35,7 +35,7 @@ export function readConfiguration(text: string): Configuration {
   return { parts, ...(error ? { error: error.message.split("\n")[0] ?? "not YAML" } : {}) };
 }
 
-/** Name that identifies a document. */
+/** Name that identifies a document: `config`, `kind/name` or `kind`; empty if the document is no mapping. */
 export function nameOf(document: Document): string {
   if (!isMap(document.contents)) return "";
   const [kind, name] = [document.get("kind"), document.get("name")];
@@ -63,7 +63,10 @@ export function writeConfiguration(configuration: Configuration): string {
     .join("");
 }
 
-/** Text of a changed document. Unchanged lines stay as their owner wrote them, if the result has the same meaning. */
+/**
+ * Text of a changed document. Unchanged lines stay as their owner wrote them, except if the text would then have
+ * another meaning than the document.
+ */
 function textOf({ document, text }: Part, layout: object): string {
   const write = (content: Document): string =>
     content.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
@@ -74,7 +77,7 @@ function textOf({ document, text }: Part, layout: object): string {
     : changedText;
 }
 
-/** Indentation of a document; Talos writes four spaces. */
+/** Indentation of a configuration's text; without an example in the text, the four spaces that Talos writes. */
 function layoutOf(text: string): { indent: number; indentSeq: boolean } {
   const indent = /^[^\s#][^\n]*:[ ]*\n( +)[^\s#-]/m.exec(text)?.[1]?.length ?? 4;
   const flushSequence = /^( *)[^\s#-][^\n]*:[ ]*\n\1- /m.test(text);

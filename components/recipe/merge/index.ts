@@ -1,6 +1,6 @@
 /**
- * Merges patches into another owner's machine configuration, by key, and records the additions. A second merge changes
- * nothing, and an undo removes only the additions. Unchanged lines of the text keep every byte.
+ * Merges patches into a machine configuration of another owner, by key, and records the additions. A second merge of
+ * the same patches changes nothing. An undo removes only the additions. Unchanged lines of the text keep every byte.
  */
 
 import type { Finding } from "../types";
@@ -19,7 +19,7 @@ export interface Merged {
   /** Additions of the merge, for the next merge and for `unmergeConfiguration`. */
   added: Added;
   changed: boolean;
-  /** Conflicts that keep the patches from being merged. */
+  /** Conflicts between the patches and the configuration. If there is one, nothing is merged. */
   conflicts: Finding[];
 }
 
@@ -29,7 +29,7 @@ export interface Merged {
  * @param live configuration of the machine: YAML, one or more documents.
  * @param patches strategic-merge patches (YAML text), later ones over earlier ones.
  * @param previous additions of the last merge. This merge may change them, and removes those that the patches no longer
- * have.
+ *   contain.
  * @param release Talos release of the machine, whose rules apply. Default: the newest.
  */
 export function mergeConfiguration(
@@ -89,8 +89,8 @@ export function mergeConfiguration(
 }
 
 /**
- * Removes the additions of a merge from a live configuration. Additions that have changed since stay. Returns the
- * unchanged text if there is nothing to remove.
+ * Removes the additions of a merge from a live configuration. A value that somebody has changed after the merge stays.
+ * Returns the unchanged text if there is nothing to remove.
  *
  * @param modules whether to remove additions for kernel modules too. Default: true.
  */
@@ -108,8 +108,8 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
 }
 
 /**
- * Removes additions from a configuration, the last one first. A value that has changed since belongs to another owner
- * and stays. Mappings and lists that a merge created are removed once they are empty.
+ * Removes additions from a configuration, the last one first. A value that was changed after the merge belongs to
+ * another owner and stays. Mappings and lists that a merge created are removed once they are empty.
  */
 function undo({ parts }: Configuration, additions: Addition[]): void {
   for (const addition of [...additions].reverse()) {

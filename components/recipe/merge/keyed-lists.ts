@@ -7,8 +7,9 @@ const replaced: Record<string, string[] | undefined> = lists.replaced;
 const replacedSince: Record<string, Record<string, string> | undefined> = lists.replacedSince;
 
 /**
- * Whether a later value of a field replaces the whole earlier value, e.g. an argument of a component, which is a text
- * or a list (talos v1.13.9, v1alpha1_types.go, Args.Merge). Before 1.13 an argument is always a text.
+ * Whether Talos replaces the whole value of a field when it merges a patch, and does not merge the two values. An
+ * example is an item of `extraArgs`, which is a text, or from Talos 1.13 on a list (talos v1.13.9, v1alpha1_types.go,
+ * Args.Merge).
  *
  * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
  * @param release Talos release whose rules apply. Default: the newest.
@@ -22,19 +23,20 @@ export function isReplaced(document: string, path: Step[], release?: string): bo
 
 const kindOf = (document: string): string => document.replace(/\/.*$/s, "");
 
-/** A path without the selected items of lists. */
+/** A path in which `[]` stands for any item of a list. */
 const fieldOf = (path: Step[]): string =>
   path
     .map((step) => (typeof step === "string" ? `.${step}` : "[]"))
     .join("")
     .slice(1);
 
-/** Key that identifies the items of a list; undefined if the items are compared as a whole. */
+/** Key whose value identifies an item of a list; undefined if whole items are compared. */
 export const keyOfList = (document: string, path: Step[]): string | undefined =>
   keys[kindOf(document)]?.[fieldOf(path)];
 
 /**
- * Whether a list's items are never merged: files, which are equal or in conflict, and the items of `isReplacedItem`.
+ * Whether the items of a list are never merged: those of `machine.files`, which are either equal or in conflict, and
+ * those of `isReplacedItem`.
  */
 export const isWhole = (document: string, path: Step[]): boolean =>
   (path[0] === "machine" && path[1] === "files") || isReplacedItem(document, path);

@@ -1,27 +1,26 @@
 import { diffArrays } from "diff";
 
-/** A line of a text, in a form without spaces for comparisons, and the blank lines above it. */
+/** A line of a text, with the blank lines above it. `compactText` is the line without spaces, for comparisons. */
 interface Line {
   text: string;
   compactText: string;
   blankLinesBefore: string[];
 }
 
-/** The owner's lines that correspond to one line of the writer's text. */
+/** The lines of the owner's text that correspond to one line that the YAML writer makes of the same document. */
 interface Source {
-  /** Owner's lines before `lines` that the writer leaves out. */
+  /** The owner's lines before `lines` that correspond to no line of the writer's text. */
   extra: Line[];
   lines: Line[];
   /**
-   * Indexes of all writer's lines that correspond to these owner's lines. The owner's lines stay only if all of these
-   * stay.
+   * Indexes of all lines of the writer's text that correspond to `lines`. `lines` stay only if all these lines stay.
    */
   together: number[];
 }
 
 /**
- * The owner's text of a document with the changes of the document. Unchanged lines keep their spaces, their indentation
- * and the blank lines above them.
+ * Applies the changes of a document to the owner's text. Unchanged lines keep their spaces, their indentation and the
+ * blank lines above them.
  *
  * @param text document in the owner's notation.
  * @param before the same document in the notation of the YAML writer.
@@ -90,8 +89,8 @@ function sourcesOf(original: Line[], written: Line[]): { sources: Source[]; rest
   }));
   let [originalIndex, writtenIndex] = [0, 0];
   /**
-   * A run of lines that differ between the owner's and the writer's text, with the index of its first line in the
-   * writer's text.
+   * Owner's lines that differ from the writer's text and are not assigned yet; `firstIndex` is the index of the first
+   * line of this run in the writer's text.
    */
   let openLines: Line[] = [];
   let firstIndex = 0;

@@ -11,7 +11,7 @@ import {
 } from "yaml";
 import { shortened, type Step } from "./added";
 
-/** Functions for the nodes of a document, by steps. */
+/** Functions that read and change the nodes of a YAML document at a path of steps. */
 
 /** The node at the end of the steps; undefined if it is missing. */
 export const nodeAt = (document: Document, path: Step[]): Node | undefined =>
@@ -39,8 +39,8 @@ export const isNothing = (node: Node | undefined): boolean =>
   node === undefined || (isScalar(node) && node.value === null);
 
 /**
- * Whether two values have the same meaning for Talos, which reads `1` and `"1"` as the same text. Each value may have
- * hashes instead of long texts.
+ * Whether two values have the same meaning for Talos, which reads `1` and `"1"` as the same text. In each value, hashes
+ * may stand for long texts (`shortened`).
  */
 export function sameValue(left: unknown, right: unknown): boolean {
   const scalar = (value: unknown): boolean =>
@@ -50,7 +50,7 @@ export function sameValue(left: unknown, right: unknown): boolean {
     : isDeepStrictEqual(shortened(left), shortened(right));
 }
 
-/** Sets a value of a mapping or an item of a list. A new item is added at the end. */
+/** Sets a value of a mapping, or an item of a list. A new item comes to the end of the list. */
 export function put(document: Document, path: Step[], value: unknown): void {
   if (path.length === 1 && isNothing(document.contents ?? undefined))
     document.contents = document.createNode({});
@@ -82,7 +82,7 @@ function overwrite(scalar: Scalar, value: unknown): void {
   delete scalar.format;
 }
 
-/** Writes a formerly empty `{}` or `[]` in block style. */
+/** Makes an empty mapping or list (`{}`, `[]`) use block style before it gets content. */
 function openUp<Collection extends YAMLMap | YAMLSeq>(collection: Collection): Collection {
   if (collection.items.length === 0) collection.flow = false;
   return collection;

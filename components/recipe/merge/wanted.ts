@@ -6,11 +6,11 @@ import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { anyText, canonical, isMapping, listOf, valueAt } from "../mapping";
 import { remembering } from "../memory";
 
-/** Wanted values of all patches, by the name of the document. */
+/** The values that all patches set together, by the name of the document. */
 export type Wanted = Map<string, Record<string, unknown>>;
 
 /**
- * Merges patches with each other: later patches over earlier ones, and lists by key.
+ * Merges patches with each other: a later patch overrides an earlier one, and items of lists are merged by their key.
  *
  * @param release Talos release whose rules apply. Default: the newest.
  */
@@ -33,7 +33,7 @@ export const documentsOf = remembering(
   (patch) => patch,
 );
 
-/** Moves wanted values of `machine` into documents, if the configuration has documents for them. */
+/** Moves wanted values of `machine` into separate documents, for those documents that the configuration has. */
 export function intoOwnDocuments(
   documents: Wanted,
   hasDocument: (document: string) => boolean,
@@ -58,8 +58,9 @@ export function intoOwnDocuments(
 }
 
 /**
- * Moves the wanted values of a kernel module into its document, because with the document Talos silently ignores the
- * item in the list (siderolabs/docs v1.14, upgrading Talos).
+ * Moves the wanted values of a kernel module into the module's `KernelModuleConfig` document, if the configuration has
+ * it. Talos then silently ignores the module's item in `machine.kernel.modules` (siderolabs/docs v1.14, upgrading
+ * Talos).
  */
 function modulesIntoDocuments(documents: Wanted, hasDocument: (document: string) => boolean): void {
   const main = documents.get(mainDocument) ?? {};
@@ -80,7 +81,7 @@ function modulesIntoDocuments(documents: Wanted, hasDocument: (document: string)
   }
 }
 
-/** A map without the value at a path, and without maps on the way that are then empty. */
+/** The map without the value at a path, and without the maps above that value that become empty. */
 function withoutPath(
   map: Record<string, unknown>,
   [step = "", ...remainingPath]: string[],
