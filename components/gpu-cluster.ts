@@ -39,11 +39,12 @@ export interface GpuClusterArgs extends StackSpec, Credentials {}
  * ended. Pass the Kubernetes provider in the options. A stack that bootstraps its cluster needs no provider: the output
  * `kubeconfig` gives access to the cluster.
  *
- * A destroy removes the objects in Kubernetes. It neither wipes nor downgrades a machine. Only Omni installs a
- * machine's earlier image again after a destroy. Other machines keep their image. They also keep the entries for
- * NVIDIA's kernel modules in their configuration, because the image cannot boot without these entries.
+ * A destroy removes the objects in Kubernetes. It does not wipe or downgrade machines. After a destroy, Omni installs
+ * the earlier image on its machines again. Other machines keep their image. They also keep the entries for NVIDIA's
+ * kernel modules in their configuration, because the image cannot boot without these entries.
  *
- * The preview refuses a stack with mistakes before it registers any resource. The error lists all mistakes.
+ * The preview checks the stack before it registers any resource. If the stack has mistakes, the preview fails with an
+ * error that lists all of them.
  */
 export class GpuCluster extends pulumi.ComponentResource {
   /**
@@ -85,8 +86,8 @@ export class GpuCluster extends pulumi.ComponentResource {
   public readonly talosconfig: pulumi.Output<string>;
   /**
    * Secrets of the cluster, as `talosctl gen secrets` writes them (secret). A stack with `bootstrap` creates them;
-   * otherwise they are the argument's value, or empty. Secrets that the stack created exist nowhere else: save them
-   * before you destroy the stack.
+   * otherwise they are the argument's value, or empty. If the stack created them, they exist only in the stack's state:
+   * save them before you destroy the stack.
    */
   public readonly machineSecrets: pulumi.Output<string>;
   /**

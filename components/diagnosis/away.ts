@@ -3,8 +3,8 @@ import type { Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
- * Leaves out the machines with `mayBeAway` that are offline: their Talos API gave no answer, and their node is not
- * ready in Kubernetes. Also subtracts these machines from the number of pods that DaemonSets want. Pure.
+ * Leaves out the offline machines with `mayBeAway`. A machine is offline if its Talos API gave no answer and its node
+ * is not ready in Kubernetes. Also subtracts these machines from the number of pods that DaemonSets want. Pure.
  *
  * @returns the remaining plan and observations, with the names of the offline machines.
  */

@@ -74,7 +74,10 @@ const ofRelease = new Set<FixId>([
   "toolkitFolder",
 ]);
 
-/** Remedy for a missing fix. A stack has every fix that it needs, so the fix was undone or did not take effect. */
+/**
+ * Remedy for a missing fix. The plan of a stack has every fix that the stack needs, so somebody undid the fix, or it
+ * did not take effect.
+ */
 function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `make sure that ${fix.does}`;
   if (plan.kubernetes.external && ofRelease.has(fix.id))

@@ -23,7 +23,7 @@ export function inventoryOf(
   });
 }
 
-/** Cards that the cluster reports, else those that the stack names. */
+/** Models of a machine's cards: those that the cluster reports, else those that the stack names. */
 function cardsOf(
   planned: string[] | undefined,
   node?: ObservedNode,

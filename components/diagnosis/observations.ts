@@ -19,7 +19,7 @@ export interface Observations {
   /** The cluster's RuntimeClasses; undefined if not observed. */
   runtimeClasses?: Observed<typeof observedRuntimeClass, "name">[];
   namespaces?: ReturnType<typeof observedNamespace>[];
-  /** Helm's releases, each in its newest revision. */
+  /** Helm releases, each in its newest revision. */
   releases?: ObservedRelease[];
   machines?: ObservedMachine[];
   /** Kubernetes events of any object. */
@@ -78,7 +78,7 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, logs: Contain
       owner: owner && `${owner.kind}/${owner.name}`,
       /** Name of the pod's RuntimeClass. */
       runtimeClass: spec?.runtimeClassName,
-      /** `NVIDIA_VISIBLE_DEVICES` in a container's environment, if the pod sets it. */
+      /** Value of `NVIDIA_VISIBLE_DEVICES` in the environment of a container, if the pod's spec sets this variable. */
       visibleDevices: env.find((variable) => variable.name === "NVIDIA_VISIBLE_DEVICES")?.value,
     }),
   };
@@ -122,7 +122,7 @@ function observedContainer(
   };
 }
 
-/** A DaemonSet, with the reason if it creates no pods. */
+/** A DaemonSet. */
 export type ObservedDaemonSet = Observed<
   typeof observedDaemonSet,
   "namespace" | "name" | "desired" | "ready"
@@ -141,7 +141,7 @@ export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) =
   outdated: status?.observedGeneration !== metadata?.generation,
 });
 
-/** A Deployment, with the number of its ready pods. */
+/** A Deployment. */
 export type ObservedDeployment = Observed<typeof observedDeployment, "namespace" | "name">;
 
 /** Recorded fields of a Deployment, like those of a DaemonSet. */
@@ -200,7 +200,7 @@ export function observedReleases(
   return [...newest.values()];
 }
 
-/** A Job, with its result. */
+/** A Job. */
 export type ObservedJob = Observed<typeof observedJob, "namespace" | "name">;
 
 /** Recorded fields of a Job. */
@@ -312,7 +312,10 @@ export interface ObservedMachine {
   mergedContainerd?: string;
   /** States of services, including those of extensions, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
   services?: Record<string, string>;
-  /** Error lines of its log, or of the program that starts it. */
+  /**
+   * Error lines about the machine: from the kernel log, from the logs of NVIDIA's services that do not run, or from a
+   * call to its Talos API.
+   */
   errors?: string[];
 }
 

@@ -106,7 +106,7 @@ export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): stri
 
 /**
  * The observed GPU provider. The operator is recognized by its own objects, and not by the device plugin's DaemonSet:
- * NVIDIA's static manifest of the standalone plugin gives its DaemonSet the same name as the operator
+ * NVIDIA's static manifest of the standalone plugin gives its DaemonSet the name that the operator also uses
  * (k8s-device-plugin, deployments/static).
  */
 function observedRelease(observations: Observations): {

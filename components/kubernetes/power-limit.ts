@@ -39,7 +39,7 @@ done
 
 /**
  * Creates the power limits of the cards: one DaemonSet for each distinct limit, on the machines with this limit. The
- * GPU Operator has no such feature (gpu-operator#942).
+ * GPU Operator cannot set power limits (gpu-operator#942).
  *
  * @param machines the machines with GPUs.
  */

@@ -126,8 +126,8 @@ function splitOf(
 }
 
 /**
- * The GPU resource that the test requests: the one of the workloads, or another resource that the machine offers if it
- * lacks that one, e.g. in a cluster with whole cards and MIG devices.
+ * The GPU resource that the test requests. It is the resource that the workloads request. If the machine does not offer
+ * this resource, it is another one that the machine offers, e.g. whole cards in a cluster with MIG devices.
  */
 export const resourceOf = (
   { resourceName }: KubernetesRecipe,

@@ -30,7 +30,10 @@ while true; do
 done
 `.trim();
 
-/** Probe that the files have the wanted content: the MIG manager reads `driver-ready` only once, when it starts. */
+/**
+ * Readiness probe: it passes if the marker files have the wanted content. The MIG manager needs the right content at
+ * once, because it reads `driver-ready` only when it starts.
+ */
 const ready =
   'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 

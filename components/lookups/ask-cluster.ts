@@ -34,7 +34,10 @@ export async function askCluster<T>(
   }
 }
 
-/** Why the cluster of a stack's kubeconfig does not answer; undefined if it answers, or if no kubeconfig is known. */
+/**
+ * Reason why the cluster of a stack's kubeconfig does not answer; undefined if the cluster answers, or if no kubeconfig
+ * is known.
+ */
 export async function whyUnseen(
   kubeconfig: unknown,
   open: (kubeconfig: string) => Pick<ClusterObjects, "ownerOf"> = openCluster,
@@ -88,7 +91,7 @@ async function valueOf(input: unknown): Promise<unknown> {
   return (await isKnown) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
 }
 
-/** Content of the files that KUBECONFIG names; empty if it names none. */
+/** Content of the files that KUBECONFIG names; empty if KUBECONFIG names none. */
 function kubeconfigOf(environment: NodeJS.ProcessEnv): string {
   const files = environment["KUBECONFIG"] ?? "";
   return files === "" ? "" : kubeconfigOfVariable(files);

@@ -73,10 +73,10 @@ export const reasonOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 
 /**
- * The folder within which a project's files may name other files: the git repository, else Pulumi's project, else the
- * folder itself.
+ * The folder in which all files must lie that a project's file may name: the Git repository, else the Pulumi project,
+ * else the folder itself.
  *
- * @param folder folder of the file that names others.
+ * @param folder folder of the file that names other files.
  */
 export function projectRootOf(folder: string): string {
   const start = path.resolve(folder);

@@ -1,4 +1,4 @@
-/** The recipe: pure functions that plan and check a stack. They know neither Pulumi nor the network. */
+/** The recipe: pure functions that plan and check a stack. They do not use Pulumi or the network. */
 export * from "./spec/index";
 export * from "./types";
 export { parseSpec } from "./stack/parse";

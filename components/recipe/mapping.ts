@@ -44,7 +44,7 @@ export const asText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
 /**
- * Any value as text, even a mapping with a key such as `toString`, for which `String()` throws.
+ * Any value as text. Unlike `String()`, it does not throw for a mapping with a key such as `toString`.
  *
  * @returns a list or mapping as JSON, and any other value as text.
  */

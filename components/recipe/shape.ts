@@ -33,10 +33,7 @@ export const writePath = (
     .join("")
     .replace(/^\./, "");
 
-/**
- * A place where data does not fit its type: a value has the wrong type or breaks a rule, or a key is unknown or
- * missing.
- */
+/** A mistake in data, and its place: a value has the wrong type or breaks a rule, or a key is unknown or missing. */
 export interface ShapeFinding<Flaw = never> {
   path: Path;
   flaw:
@@ -153,7 +150,7 @@ export function describe(type: TypeText): string {
   return type.startsWith("/") ? `a string that matches ${type.slice(1)}` : "text";
 }
 
-/** Remedy for a value that does not have its type. */
+/** Remedy for a value of a wrong type. */
 export function remedyFor(value: unknown, type: TypeText): string {
   const bare =
     typeof value === "string" && /^(boolean|integer|unsigned|number)$/.test(type)

@@ -41,10 +41,10 @@ export interface StackConfiguration {
 const check = "configuration";
 
 /**
- * Reads a stack's whole configuration. Every key except those of credentials becomes a field of the cluster, so a
- * misspelt key reaches the checks.
+ * Reads a stack's whole configuration. Every key that is no credential becomes a field of the cluster, so the checks
+ * report a misspelt key.
  *
- * @param entries Every key (`project:key`) with its text in Pulumi's form: objects and lists are JSON.
+ * @param entries Every key (`project:key`) with its text, as Pulumi passes them: objects and lists are JSON.
  * @param isSecret Whether a key is encrypted in the stack file.
  * @param environment Variables that may name the files of credentials.
  * @returns the configuration with findings: a secret outside of the credentials, credentials in plain text, a file of

@@ -37,9 +37,9 @@ export const fabricCheck = ({
 
 /**
  * Script that runs an all-reduce over all cards of the group, with PyTorch and its NCCL. It ends with success once the
- * cards are connected and fast enough. Until then it logs the reason and retries. It does not fail, because
- * LeaderWorkerSet would then replace the group, and the log would be lost. It fails only if other pods of the group do
- * not connect, e.g. because they were replaced and this pod was not.
+ * cards are connected and fast enough. Until then it logs the reason and retries, because after a failure
+ * LeaderWorkerSet would replace the group, and the log would be lost. It fails only if other pods of the group do not
+ * connect, e.g. because they were replaced and this pod was not.
  *
  * The script forks a process for each card before it initializes CUDA (docs.pytorch.org, multiprocessing). Bus
  * bandwidth: NVIDIA/nccl-tests, doc/PERFORMANCE.md.

@@ -44,7 +44,7 @@ export interface GpuAccess {
    */
   runtimeClassName: pulumi.Input<string>;
   /**
-   * Resource that the pods request, or with `claim` the DeviceClass that they claim. Usually the output
+   * Resource that the pods request. With `claim`: DeviceClass of the devices that the pods claim. Usually the output
    * `gpuResourceName` of a GpuCluster.
    */
   gpuResourceName: pulumi.Input<string>;

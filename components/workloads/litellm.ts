@@ -53,7 +53,7 @@ export interface LiteLlmArgs extends LiteLlmSpec {
 }
 
 /**
- * LiteLLM in front of ollama and other servers: one OpenAI-compatible endpoint for their models.
+ * LiteLLM: a proxy that offers the models of ollama and other servers at one OpenAI-compatible endpoint.
  *
  * Outside of a GpuCluster, the package does not check whether objects of the same name already exist. If a killed
  * update left such objects, the next update fails until you import or delete them.

@@ -13,7 +13,7 @@ export interface Difference {
   remedy?: string;
 }
 
-/** A difference in one line, without its last words. */
+/** A difference in one line, without `lastWords`. */
 export const inOneLine = ({ about, problem }: Difference): string => `${about}: ${problem}`;
 
 /** A list with one difference; an empty list without a problem. */
@@ -106,6 +106,6 @@ const isReplicaSet = (object: string, kind: string, name: string): boolean =>
 
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? "";
 
-/** The end of a long line, because wrapped errors name their cause last. */
+/** A line, of which only the end stays if it is too long: a wrapped error names its cause at the end. */
 const shortened = (line: string): string =>
   line.length <= WIDTH ? line.trim() : `…${line.trim().slice(-WIDTH)}`;

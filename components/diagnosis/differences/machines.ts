@@ -173,8 +173,8 @@ function containerd(
 }
 
 /**
- * Difference in the service cri: Talos reports a machine as running and ready even if its containerd serves no pods
- * (seen on Talos v1.14.1).
+ * Difference in Talos' service `cri`, which runs containerd for pods. Talos reports a machine as running and ready even
+ * if this service does not run (seen on Talos v1.14.1).
  */
 function cri({ stage = "running", services }: ObservedMachine): string | false {
   const state = services?.["cri"];

@@ -114,7 +114,7 @@ function discovery(
   ];
 }
 
-/** Kubernetes' own taints of a node that is cordoned or not ready; other differences report these states. */
+/** Taints that Kubernetes sets on a node that is cordoned or not ready. Other differences report these states. */
 const ofKubernetes = /^node\.kubernetes\.io\//;
 
 /** Planned taints that the node lacks, and further taints that the plan's GPU pods do not tolerate. */

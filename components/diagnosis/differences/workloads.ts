@@ -27,7 +27,7 @@ function servers({ spec }: Plan, observations: Observations): Difference[] {
   });
 }
 
-/** The pods of a LeaderWorkerSet, which have its name. */
+/** Difference of a LeaderWorkerSet that has too few ready pods. A label of its pods contains its name. */
 function groupDifferences(
   namespace: string,
   group: NonNullable<PlannedServer["group"]>,

@@ -8,7 +8,7 @@ import type { Observations } from "../observations";
 import { showsGpu, type System } from "../system";
 import { fixesOf, hasGpu } from "./known";
 
-/** Fixes of a machine's configuration, image and driver, in the order of its boot. */
+/** Fixes in a machine's configuration, image and driver, in the order in which a boot needs them. */
 export const machineFixes = fixesOf({
   perMachinePatch: {
     does: "only one item of machine.files, in a patch of that machine, writes 20-customization.part",

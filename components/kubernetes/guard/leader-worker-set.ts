@@ -20,8 +20,8 @@ const annotationsOf = (object: LiveObject | undefined): Record<string, string> =
 
 /**
  * Finding if a stack must not install LeaderWorkerSet, because the cluster has another installation of it. A cluster
- * can have only one, because the names of its webhooks are fixed. Charts up to 0.7.0 have the CRD among their
- * templates: an upgrade to a later chart deletes the CRD, and with it every LeaderWorkerSet of the cluster (lws#880).
+ * can have only one, because the names of its webhooks are fixed. Charts up to 0.7.0 contain the CRD as a template. An
+ * upgrade from such a chart to a later one deletes the CRD, and with it every LeaderWorkerSet of the cluster (lws#880).
  */
 export async function foreignSets(
   objects: Pick<ClusterObjects, "read">,

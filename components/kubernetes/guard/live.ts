@@ -1,6 +1,9 @@
 import type { ObjectKey } from "../../clients/kubernetes/api";
 
-/** Annotation of every object that a stack creates. It names the owning stack and resource (`ownerText`). */
+/**
+ * Annotation of every object that a stack creates. Its value names the stack and the resource that own the object
+ * (`ownerText`).
+ */
 export const OWNER = "talos-gpu/owner";
 
 /** An object in the cluster. */

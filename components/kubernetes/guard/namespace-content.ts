@@ -75,7 +75,7 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
  * The kinds whose objects are deleted with a namespace: those that are namespaced and have the verb `delete`
  * (kubernetes, pkg/controller/namespace/deletion/namespaced_resources_deleter.go). The function asks for each version
  * of each API group, because a kind may exist in only one version. `unseen` names the groups whose API server does not
- * answer. Kubernetes cannot finish the deletion of a namespace either until it answers.
+ * answer. While such a server is down, Kubernetes cannot finish the deletion of a namespace either.
  */
 async function containedKinds(
   api: KubernetesApi,

@@ -116,8 +116,8 @@ function splitOf({ strategy, profile }: MigSpec): NonNullable<KubernetesRecipe["
 }
 
 /**
- * The release of LeaderWorkerSet. Its controller tolerates the GPU machines' taints, because the cluster may have no
- * other machines.
+ * The release of LeaderWorkerSet. The controller of LeaderWorkerSet tolerates the taints of GPU machines, because a
+ * cluster may have no other machines.
  */
 function leaderWorkerSetRelease(
   leaderWorkerSetSpec: LeaderWorkerSetSpec,

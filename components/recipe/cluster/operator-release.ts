@@ -65,9 +65,9 @@ const legacyValues: ChartInput = {
 };
 
 /**
- * Folder into which the operator installs its toolkit on Talos ≥ 1.15. The folder must be writable, and programs in it
- * must be executable, because containerd runs the toolkit's CDI hooks from there (gpu-operator v26.7.0, values.yaml:
- * /usr/local/nvidia, which is read-only; /run is mounted noexec).
+ * Folder into which the GPU Operator installs the container toolkit on Talos ≥ 1.15. The folder must be writable, and
+ * programs in it must be executable, because containerd runs the toolkit's CDI hooks from there (gpu-operator v26.7.0,
+ * values.yaml: /usr/local/nvidia, which is read-only; /run is mounted noexec).
  */
 export const toolkitFolder = "/var/lib/nvidia";
 

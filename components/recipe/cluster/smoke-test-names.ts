@@ -34,5 +34,5 @@ export function smokeTestNames(machines: string[]): Map<string, string> {
   );
 }
 
-/** Name of the test's container that requests no card and reports the cards that it sees. */
+/** Name of the smoke test's second container, which requests no card and reports the cards that it sees. */
 export const onlookerName = "onlooker";

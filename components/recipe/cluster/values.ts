@@ -45,8 +45,8 @@ export interface Ground {
 }
 
 /**
- * The release of the GPU provider: the package's values with the user's merged over them. A release that was taken over
- * has only the user's values.
+ * The release of the GPU provider. Its values are the package's values, with the user's values merged over them. A
+ * release that was taken over has only the user's values.
  */
 export function releaseOfGpuProvider(
   mode: GpuProviderName,

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { isMapping } from "../mapping";
 
 /**
- * A step into a configuration: a key of a mapping, or an item of a list. An item is selected by a value under one of
- * its keys, or by its own value.
+ * One step of a path in a configuration: a key of a mapping, or an item of a list. An item is given by the value `id`
+ * of its field `key`, or by its whole value (`member`).
  */
 export type Step = string | { key: string; id: string } | { member: unknown };
 
-/** A place in a configuration: the document, and the steps into it. */
+/** A place in a configuration: the document, and the path in this document. */
 export interface Place {
   /** Name of the document: `config` for the document with machine and cluster, else `kind/name`. */
   document: string;

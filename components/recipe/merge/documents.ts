@@ -3,7 +3,7 @@ import { Document, isMap } from "yaml";
 import { talosDocument } from "../rules/yaml";
 import { withChanges } from "./text";
 
-/** One document of a configuration. It keeps its text until it is changed. */
+/** One document of a configuration. An unchanged document keeps its text. */
 export interface Part {
   /** Name of the document: `config` for the document with machine and cluster, else `kind/name`. */
   name: string;
@@ -22,7 +22,7 @@ export interface Configuration {
 /** Name of the document with `machine` and `cluster`. */
 export const mainDocument = "config";
 
-/** Splits a configuration at its document markers. */
+/** Splits a configuration into its YAML documents. */
 export function readConfiguration(text: string): Configuration {
   const parts = text
     .split(/^(?=---(?:\s|$))/m)

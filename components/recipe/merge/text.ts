@@ -56,7 +56,7 @@ export function withChanges(text: string, before: string, after: string): string
 
 interface Lines {
   lines: Line[];
-  /** Blank lines at the end of the text, each with its spaces. */
+  /** Blank lines at the end of the text, with their spaces. */
   blankLinesAtEnd: string[];
 }
 

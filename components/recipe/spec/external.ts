@@ -26,9 +26,9 @@ export interface ExternalSpec {
   /**
    * Paths of the files from which the other tool installs the chart, relative to the stack file. List Flux' HelmRelease
    * with its OCIRepository or HelmRepository, or the Application of Argo CD. Also list the ConfigMaps and values files
-   * to which these files refer. You may also list only a values file. Each file must be a regular file of at most 1 MiB
-   * in the Git repository of the stack file, or without a repository in the Pulumi project. The package's program for
-   * stack files (`stack()`) and the command `talos-gpu` read the files. In your own program, call
+   * to which these files refer. You may also list only a values file. Each file must be a regular file of at most 1
+   * MiB. It must lie in the Git repository of the stack file, or in the Pulumi project if there is no repository. The
+   * package's program for stack files (`stack()`) and the command `talos-gpu` read the files. In your own program, call
    * `GpuCluster.withFacts`, which reads them.
    * @default none
    * @example `[../flux/gpu-operator/helmrelease.yaml, ../flux/gpu-operator/ocirepository.yaml]`

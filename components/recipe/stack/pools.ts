@@ -144,9 +144,9 @@ const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
 
 /**
- * Merges findings that differ only in their machine into one finding, at the place of the first. A finding about a
- * value of `machineDefaults` has the path in `machineDefaults` as its field. A finding about machines of a pool names
- * the pool.
+ * Merges findings that differ only in their machine into one finding, at the place of the first. The field of a finding
+ * about a value in `machineDefaults` is the path in `machineDefaults`. A finding about machines of a pool names the
+ * pool.
  *
  * @param written the stack before its pools were applied, without values that do not fit the schema.
  */

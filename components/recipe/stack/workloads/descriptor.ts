@@ -43,7 +43,7 @@ export interface WorkloadDescriptor<Spec> {
    */
   gpuRequests(spec: Spec): Record<string, GpuFields>;
   /**
-   * The namespace that the workload creates; undefined if it uses an existing one.
+   * The namespace that the workload creates; undefined if the workload uses an existing namespace.
    *
    * @param name the server's name; empty for pods.
    */

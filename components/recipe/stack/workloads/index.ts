@@ -54,7 +54,7 @@ const modelsOf = {
 
 /**
  * A Service's name is an RFC 1035 label of at most 63 characters (kubernetes, pkg/apis/core/validation,
- * ValidateServiceName). The server's name has at most 51, because its volume's name has a suffix.
+ * ValidateServiceName). The server's name has at most 51 characters, because a suffix follows in its volume's name.
  */
 const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
@@ -101,8 +101,8 @@ export interface Workload<W extends WorkloadKind = WorkloadKind> {
   /** Path in the stack, e.g. `workloads.ollama` or `workloads.named.small.ollama`. */
   field: string;
   /**
-   * The kind, or a server's name under `named`. It is a part of the Pulumi resource's name (`<cluster>-<key>`), and a
-   * server's key in the output `endpoints`.
+   * The kind, or a server's name under `named`. The name of the workload's Pulumi resource is `<cluster>-<key>`. For a
+   * server, it is also the key in the output `endpoints`.
    */
   key: string;
   /** Name of the workload's Deployment and Service; empty for pods, which have neither. */
