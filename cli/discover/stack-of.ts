@@ -199,7 +199,8 @@ const isTalos = (installer: string): boolean =>
 
 /**
  * Whether the stack derives an extension from card and driver. It derives the extensions of the kernel modules and the
- * toolkit. The stack file must list the extensions of the fabric manager and GDRCopy.
+ * toolkit. The stack file keeps the extensions of the fabric manager and GDRCopy, which the stack does not derive for
+ * every card.
  */
 const followsFromCard = (name: string): boolean => {
   const kind = nvidiaExtension(name)?.kind;

@@ -23,8 +23,8 @@ export interface Credentials {
    */
   machineSecrets?: pulumi.Input<string>;
   /**
-   * Content of the kubeconfig with which the package drains machines and reads objects. It creates objects through
-   * the Kubernetes provider of the options. Default: the file that KUBECONFIG names.
+   * Content of the kubeconfig with which the package drains machines and reads objects. The package creates objects
+   * through the Kubernetes provider of the options. Default: the file that KUBECONFIG names.
    */
   kubeconfig?: pulumi.Input<string>;
   /** URL of Omni. Required with an Omni machine. Default: the environment variable OMNI_ENDPOINT. */
