@@ -26,7 +26,7 @@ test.concurrent.each<Ending>([
     endLab: ({ child }) => void child.kill("SIGKILL"),
   },
   {
-    cause: "the end of the output's reader",
+    cause: "the end of the process that reads the output",
     options: ["--stack", "velaryon"],
     endLab: ({ child }) => [child.stderr!, child.stdout!].forEach((stream) => stream.destroy()),
     exitStatus: 141,

@@ -39,7 +39,7 @@ const visibleLines = (text: string): string[] =>
 const withoutDurations = (lines: string[]): string[] =>
   lines.map((line) => line.replace(/\[\d+\.\d s\]/, "[T s]"));
 
-test("in a terminal one line is redrawn, and only kept lines and the step's result stay", async () => {
+test("in a terminal one line is redrawn, and only warnings and the step's result stay", async () => {
   const text = await outputOfStep({ terminal });
   expect(withoutDurations(visibleLines(text))).toEqual([
     "    warning: something to keep",
@@ -94,7 +94,7 @@ test("a failed step leaves no redrawn line", async () => {
   expect(withoutDurations(visibleLines(text))).toEqual(["✖ machines [T s]"]);
 });
 
-test("provider resources are hidden, limits are marked as lab time, and a warning is kept", () => {
+test('resources of providers are hidden, time limits get the words "of lab time", and a warning is kept', () => {
   const lines: [string, Weight | undefined][] = [];
   const printEvent = narrate((line, weight) => void lines.push([line, weight]));
   const createdResource = (type: string, name: string) =>

@@ -45,7 +45,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     for (const { error } of [runWithoutToken, firstRun, secondRun]) expect(error).toBeUndefined();
   });
 
-  test("a new token changes exactly the inputs of programs, releases, nodes and configurations, which then run or apply again", () => {
+  test("a new reconcileToken changes exactly the inputs of programs, releases, nodes and configurations, which then run or apply again", () => {
     const before = inputsOf(firstRun);
     const after = inputsOf(secondRun);
     expect(Object.keys(after)).toEqual(Object.keys(before));
@@ -66,7 +66,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     );
   });
 
-  test("with a token, every object is looked for by its name and owner mark", () => {
+  test("with a reconcileToken, every object is looked for by its name and owner mark", () => {
     const lookupPrograms = findResources(firstRun, resourceTypes.program).filter(({ name }) =>
       name.includes("-reconcile-"),
     );
@@ -88,7 +88,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     }
   });
 
-  test("a token adds only the resources that look for objects", () => {
+  test("a reconcileToken adds only the resources that look for objects", () => {
     const names = (run: Run): string[] => run.resources.map(({ name }) => name);
     expect(names(firstRun).filter((name) => !name.includes("-reconcile-"))).toEqual(
       names(runWithoutToken),

@@ -40,11 +40,18 @@ test("the plugin constructs a component by its type, with the outputs of the sch
   expect(await urn).toBe(component.urn);
 });
 
-test.each(Object.keys(schemaResources))("the plugin has a class for %s", async (type) => {
-  // The component may complain about missing arguments, but it must exist.
-  const run = await record(async () => void (await provider.construct!("x", type, {}, {})));
-  expect(run.error?.message ?? "").not.toContain("no such component");
-});
+test.each(Object.keys(schemaResources))(
+  "the plugin passes the arguments to the class of %s, which refuses an empty mapping",
+  async (type) => {
+    const run = await record(async () => void (await provider.construct!("x", type, {}, {})));
+    const className = type.split(":").at(-1)!;
+    expect(run.error?.message).toMatch(
+      className === "GpuCluster"
+        ? /^the stack has \d+ mistakes/
+        : new RegExp(`^${className} "x": its arguments have .*mistake`),
+    );
+  },
+);
 
 test.each(["talos-gpu:index:GpuRack", "other:index:GpuPod", "GpuPod"])(
   "the plugin refuses the unknown component %s, and the error says what to do",

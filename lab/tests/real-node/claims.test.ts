@@ -96,5 +96,5 @@ describeOnRealNode("a real node whose cards are claimed", () => {
     },
   );
 
-  test("the node leaves no process, mount, link, control group or file", () => lab.close());
+  test("the node leaves no process, mount, link, control group or file", () => lab.close()); // fails if something is left
 });

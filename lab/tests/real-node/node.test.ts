@@ -104,6 +104,6 @@ describeOnRealNode("a real node", () => {
   });
 
   test("the node leaves no process, mount, link, control group or file", async () => {
-    await lab.close();
+    await lab.close(); // fails if something is left
   });
 });

@@ -176,17 +176,20 @@ test("check parses about twice as many characters for twice as many releases", a
 test.each([
   ["a thousand times in one comment", `# ${"unheard ".repeat(1_000)}\n`],
   ["in a thousand comments", "# unheard\n".repeat(1_000)],
-])("fifty findings search a text only once for each line with their word: %s", (_, comments) => {
-  const text = `${comments}a: unheard\n`;
-  const search = jest.spyOn(String.prototype, "lastIndexOf");
-  const lines = Array.from({ length: 50 }, () =>
-    lineIn({ file: "a.yaml", line: 1, text }, '"unheard" is not known'),
-  );
-  const searchCount = search.mock.contexts.filter((context) => String(context) === text).length;
-  search.mockRestore();
-  expect(new Set(lines)).toEqual(new Set([text.split("\n").length - 1]));
-  expect(searchCount).toBe(comments.split("\n").length);
-});
+])(
+  "fifty findings about one word search the file once for each line that has the word: %s",
+  (_, comments) => {
+    const text = `${comments}a: unheard\n`;
+    const search = jest.spyOn(String.prototype, "lastIndexOf");
+    const lines = Array.from({ length: 50 }, () =>
+      lineIn({ file: "a.yaml", line: 1, text }, '"unheard" is not known'),
+    );
+    const searchCount = search.mock.contexts.filter((context) => String(context) === text).length;
+    search.mockRestore();
+    expect(new Set(lines)).toEqual(new Set([text.split("\n").length - 1]));
+    expect(searchCount).toBe(comments.split("\n").length);
+  },
+);
 
 /** A machine of a talconfig with every field that talhelper accepts. */
 const fullMachine = (index: number): string => `  - hostname: gpu-${index}

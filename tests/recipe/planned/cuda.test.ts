@@ -113,7 +113,7 @@ test("vLLM 0.20.0 on driver 580 gets no note on forward compatibility", () =>
     { absentNotes: [/cuda-compat/] },
   ));
 
-test("vLLM's tag latest, which does not tell its CUDA, gets no note on forward compatibility", () =>
+test("vLLM's tag latest, which does not show its CUDA release, gets no note on forward compatibility", () =>
   expectPlan(
     {
       base: "rtx5070ti",
