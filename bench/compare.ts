@@ -8,12 +8,11 @@ import type { Measured } from "./measured";
 import { type Spread, spreadOf } from "./statistics";
 
 /**
- * A figure of the subject (`ours`) and of its baseline (`theirs`), and their ratio in each round. The names are those of
- * `--json`.
+ * A figure of the subject and of its baseline, and their ratio in each round. The names are those of `--json`.
  */
 export interface ComparedFigure {
-  ours: Spread;
-  theirs: Spread;
+  subject: Spread;
+  baseline: Spread;
   ratio: Spread;
 }
 
@@ -66,8 +65,8 @@ export function resultOf(
 
 function compareFigure(rounds: readonly Round[], figure: keyof Measured): ComparedFigure {
   return {
-    ours: spreadOf(rounds.map(({ subject }) => subject[figure])),
-    theirs: spreadOf(rounds.map(({ baseline }) => baseline[figure])),
+    subject: spreadOf(rounds.map(({ subject }) => subject[figure])),
+    baseline: spreadOf(rounds.map(({ baseline }) => baseline[figure])),
     ratio: spreadOf(rounds.map(({ subject, baseline }) => subject[figure] / baseline[figure])),
   };
 }

@@ -36,14 +36,14 @@ type Notation = (value: number) => string;
 
 function rowsOf(
   title: string,
-  baseline: string,
-  { ours, theirs, ratio }: ComparedFigure,
+  baselineTitle: string,
+  figure: ComparedFigure,
   notation: Notation,
 ): string[][] {
   return [
-    rowOf(title, ours, notation),
-    rowOf(`  ${baseline}`, theirs, notation),
-    rowOf("  ratio", ratio, (value) => value.toFixed(2)),
+    rowOf(title, figure.subject, notation),
+    rowOf(`  ${baselineTitle}`, figure.baseline, notation),
+    rowOf("  ratio", figure.ratio, (value) => value.toFixed(2)),
   ];
 }
 

@@ -11,7 +11,7 @@ import { splitCredentials, type Credentials, credentialFindings } from "./creden
 import { withExternal } from "./lookups/external-files";
 import { withAway } from "./lookups/machines-away";
 import { askFactory, type AskedStack } from "./lookups/release-facts";
-import { withClassThere } from "./lookups/runtime-class-there";
+import { withExistingRuntimeClass } from "./lookups/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
 import { askingClass } from "./kubernetes/pods";
 import { reconciling } from "./kubernetes/reconcile";
@@ -140,7 +140,13 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { runtimeClassName, gpuResourceName, gpuNodeSelector } = this;
     const working = reconcile.step("workloads");
     const gpus = { runtimeClassName, gpuResourceName };
-    this.endpoints = gpuWorkloads(name, plan, gpus, fleet.stages.ahead, working.with(inCluster));
+    this.endpoints = gpuWorkloads(
+      name,
+      plan,
+      gpus,
+      fleet.stages.dependsOn,
+      working.with(inCluster),
+    );
     working.putBack(child);
 
     this.machines = fleet.reports(summary.settled);
@@ -175,7 +181,7 @@ export class GpuCluster extends pulumi.ComponentResource {
   public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
     const [facts, hasMachines, away] = await Promise.all([
       askFactory(args),
-      withClassThere(args),
+      withExistingRuntimeClass(args),
       withAway(args),
     ]);
     return { ...args, ...withExternal(args), ...hasMachines, ...away, ...facts };

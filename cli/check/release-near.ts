@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { isBelow, projectRootOf, textBelow } from "../../components/lookups/bounded-file";
+import { isBelow, projectRootOf, readTextWithin } from "../../components/lookups/bounded-file";
 import { anyText, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 import { environmentFiles, substitute, variablesOf } from "../import/substitute";
@@ -44,7 +44,7 @@ function releaseIn(folder: string, top: string): string | undefined {
   const textOf = (name: string): string[] => {
     const file = path.join(folder, name);
     try {
-      return fs.existsSync(file) ? [textBelow(top, file)] : [];
+      return fs.existsSync(file) ? [readTextWithin(top, file)] : [];
     } catch {
       return [];
     }

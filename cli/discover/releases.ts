@@ -7,7 +7,7 @@ import type { SeenRelease } from "./seen";
  * (internal/postrender/build.go). Argo CD sets an annotation; before 3.0 it set a label (argo-cd,
  * docs/user-guide/resource_tracking.md).
  */
-function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
+function managingToolOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
   const { labels = {}, annotations = {} } = metadata ?? {};
   if ("helm.toolkit.fluxcd.io/name" in labels) return { by: "Flux" };
   const keys = [...Object.keys(annotations), ...Object.keys(labels)];
@@ -68,7 +68,7 @@ function byLabels({ metadata }: Workload): SeenRelease | undefined {
     namespace,
     ...(version ? { version } : {}),
     ...(name ? { name } : {}),
-    ...keeperOf(metadata),
+    ...managingToolOf(metadata),
   };
 }
 
@@ -87,6 +87,6 @@ function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
     chart: "nvidia-device-plugin",
     namespace: metadata?.namespace ?? "",
     ...(version === undefined ? {} : { version }),
-    ...keeperOf(metadata),
+    ...managingToolOf(metadata),
   };
 }

@@ -176,7 +176,7 @@ function readNode(
 }
 
 const isGpuNode = ({ image, parts, gpus }: ReadNode): boolean =>
-  gpus !== undefined || image.nvidia === true || parts.some((part) => part.speaksOfNvidia);
+  gpus !== undefined || image.nvidia === true || parts.some((part) => part.mentionsNvidia);
 
 /**
  * @param shared parts of patches for all nodes, which come after the node's own (talhelper, pkg/generate/config.go).

@@ -11,7 +11,7 @@ import type { FieldFinding } from "../../components/recipe/rules/finding";
 /** NVIDIA's settings in a patch or in a machine's configuration. An import ignores all other settings. */
 export interface NvidiaPart {
   /** Whether the patch loads NVIDIA's modules or lists their extensions. */
-  speaksOfNvidia: boolean;
+  mentionsNvidia: boolean;
   /** NVIDIA's modules that have parameters. */
   modules: KernelModule[];
   /** Labels and taints of the node, which the stack sets through the Kubernetes API. */
@@ -68,7 +68,7 @@ export function nvidiaPart(
   const unreadable =
     flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a JSON patch (RFC 6902)";
   return {
-    speaksOfNvidia: nvidiaModules.length > 0 || images.some((image) => image.includes("nvidia")),
+    mentionsNvidia: nvidiaModules.length > 0 || images.some((image) => image.includes("nvidia")),
     modules: nvidiaModules.filter(({ parameters }) => parameters.length > 0),
     labels: Object.fromEntries(nodeLabels),
     // `taints` also has those of the kubelet, which sets them only once, at the registration of its node. A text with a

@@ -5,7 +5,7 @@ import {
   isBelow,
   projectRootOf,
   reasonOf,
-  textBelow,
+  readTextWithin,
 } from "../../components/lookups/bounded-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
@@ -259,7 +259,7 @@ function patchesIn(config: Talconfig): { count: number; characters: number } {
  */
 function textOfProject(roots: readonly string[], file: string): string {
   const root = roots.find((candidate) => isBelow(candidate, file)) ?? roots.at(-1)!;
-  return textBelow(root, file);
+  return readTextWithin(root, file);
 }
 
 function sourceOfMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {

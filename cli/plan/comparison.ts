@@ -88,12 +88,12 @@ export function compare(
         : fieldChanges(redacted(previousRelease?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
     /**
-     * Names of the machines in each wave. An update works on the machines of a wave at the same time. Each machine
-     * waits for machines of earlier waves.
+     * Names of the machines in each group. An update works on the machines of a group at the same time. Each machine
+     * waits for machines of earlier groups.
      */
-    waves: wavesOf(after.plan),
-    /** Number of waves before the GPU provider. Later waves wait for the smoke tests of the machines in these waves. */
-    wavesAhead: aheadOf(after.plan),
+    machineGroups: machineGroupsOf(after.plan),
+    /** Number of groups before the GPU provider. Later groups wait for the smoke tests of the machines in these groups. */
+    groupsBeforeProvider: groupsBeforeProviderOf(after.plan),
     /** Findings that do not refuse the stack: warnings and notes. */
     notes: after.remarks.map((remark) => {
       const text = renderFinding(remark);
@@ -142,7 +142,7 @@ function gpusAway(before: Plan, after: Plan): string | false {
     );
   if (mode !== after.kubernetes.mode || injection !== after.injection) {
     const timing = " of upgrade.first; on each other machine until it is upgraded";
-    return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, at most ${limit} after the upgrade of the last machine${aheadOf(after) < wavesOf(after).length ? timing : ""}`;
+    return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, at most ${limit} after the upgrade of the last machine${groupsBeforeProviderOf(after) < machineGroupsOf(after).length ? timing : ""}`;
   }
   const changes =
     releaseText(before) !== releaseText(after) ||
@@ -202,26 +202,26 @@ function statedSpecOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof re
 }
 
 /**
- * Names of the machines in each wave. A machine's wave comes after the waves of all machines for which this machine
+ * Names of the machines in each group. A machine's group comes after the groups of all machines for which this machine
  * waits.
  */
-function wavesOf({ machines, after }: Plan): string[][] {
+function machineGroupsOf({ machines, after }: Plan): string[][] {
   const wave = new Map<string, number>();
   for (const { name } of machines)
     wave.set(
       name,
       Math.max(-1, ...(after[name] ?? []).map((earlier) => wave.get(earlier) ?? -1)) + 1,
     );
-  const waves: string[][] = [];
-  for (const [name, index] of wave) (waves[index] ??= []).push(name);
-  return waves;
+  const groups: string[][] = [];
+  for (const [name, index] of wave) (groups[index] ??= []).push(name);
+  return groups;
 }
 
 /**
- * Number of waves before the GPU provider. With `upgrade.first`, the control planes and these workers are upgraded one
- * by one, so each is a wave.
+ * Number of groups before the GPU provider. With `upgrade.first`, the control planes and these workers are upgraded one
+ * by one, so each is a group.
  */
-function aheadOf(plan: Plan): number {
+function groupsBeforeProviderOf(plan: Plan): number {
   const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);
-  return rest.length > 0 ? ahead.length : wavesOf(plan).length;
+  return rest.length > 0 ? ahead.length : machineGroupsOf(plan).length;
 }

@@ -54,23 +54,28 @@ export function releaseOf({ base, release: { before, after }, valueChanges }: Co
 }
 
 /**
- * The order of an update: machines in waves, the GPU provider, smoke tests and workloads. The GPU provider comes after
+ * The order of an update: groups of machines, the GPU provider, smoke tests and workloads. The GPU provider comes after
  * all machines, or after those of `upgrade.first`.
  */
-export function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
-  const all = waves.map((names): Wave => ({
+export function stepsOf({
+  machineGroups,
+  groupsBeforeProvider,
+  machines,
+  release,
+}: Comparison): Step[] {
+  const all = machineGroups.map((names): Wave => ({
     machines: names.map((name) => ({
       name,
       reboots: machines.find((machine) => machine.name === name)?.reboots ?? "no",
     })),
   }));
   return [
-    ...all.slice(0, wavesAhead),
+    ...all.slice(0, groupsBeforeProvider),
     { once: release.after },
-    ...(wavesAhead < all.length
+    ...(groupsBeforeProvider < all.length
       ? [
           { once: "smoke test on the machines of upgrade.first", gate: true },
-          ...all.slice(wavesAhead),
+          ...all.slice(groupsBeforeProvider),
         ]
       : []),
     { once: "smoke test on every GPU machine", gate: true },

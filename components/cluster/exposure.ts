@@ -40,7 +40,7 @@ export function gpuExposure(
     mark: stackMark(),
     limit: `${release}s`,
     field: plan.kubernetes.external ? "external" : gpuProviderOf(mode).field,
-    ...(isManagedByOthers ? { theirs: isManagedByOthers } : {}),
+    ...(isManagedByOthers ? { isExternal: true } : {}),
   });
   const limit = outlasting(release).create;
   const neededCredentials = ["talosconfig", "kubeconfig"] as const;

@@ -85,7 +85,7 @@ export function makeFleet(
   const kubeconfig = sharedAccess.secrets.kubeconfig ?? pulumi.secret("");
   return {
     stages: {
-      ahead: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
+      dependsOn: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
       ...(rest.length > 0 ? { rest: makeRest } : {}),
     } satisfies Stages,
     /**

@@ -98,11 +98,11 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
     namespaces: namespaces.sort(),
     volumes: plannedVolumes(spec).map(({ resource, ...volume }) => ({
       ...volume,
-      owner: `${mark.ours}${name}-${resource}`,
+      owner: `${mark.valuePrefix}${name}-${resource}`,
     })),
     mark,
     ...(kubernetes.runtimeClass.handler === ""
-      ? { classGone: { name: "nvidia", but: release.namespace } }
+      ? { removedRuntimeClass: { name: "nvidia", exceptNamespace: release.namespace } }
       : {}),
     drain: spec.upgrade?.drain ?? true,
     limit: PATIENCE,
@@ -110,7 +110,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
 }
 
 /**
- * The wanted Kubernetes release of the owned machines. `wanted` is a hash of their whole configurations: the stack
+ * The wanted Kubernetes release of the owned machines. `settingsHash` is a hash of their whole configurations: the stack
  * always applies a configuration as a whole, and so resets a release that was changed by hand.
  */
 function releaseOf(
@@ -128,7 +128,7 @@ function releaseOf(
   return {
     version,
     ofControlPlanes: owned.some(({ role }) => role === "controlplane"),
-    wanted: shortHash(JSON.stringify([version, reconcileToken, configurations]), 16),
+    settingsHash: shortHash(JSON.stringify([version, reconcileToken, configurations]), 16),
   };
 }
 
@@ -150,7 +150,7 @@ function machineToAsk(machine: DrivenMachine): PreflightTask["machines"][number]
     patches,
     talosVersion,
     drop,
-    unnamedDriver,
+    driverFieldsFromCard,
   } = machine;
   return {
     machine: machine.name,
@@ -163,12 +163,12 @@ function machineToAsk(machine: DrivenMachine): PreflightTask["machines"][number]
     ...defined({
       ownImage: ownImage || undefined,
       drop,
-      unnamedDriver,
+      driverFieldsFromCard,
       contract: configuration === "owned" ? machine.contract : undefined,
       handler: capabilitiesOf(talosVersion).toolkit === "extension" ? undefined : (false as const),
     }),
     gpu: machine.gpuCount > 0,
-    wanted: shortHash(
+    settingsHash: shortHash(
       JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]),
       16,
     ),

@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { whyUnseen } from "../lookups/ask-cluster";
+import { reasonForNoAnswer } from "../lookups/ask-cluster";
 import { hooksAreThere } from "../pulumi/hooks";
 import { renderFinding } from "../recipe";
 import { PATIENCE } from "./preflight";
@@ -16,7 +16,7 @@ import { PATIENCE } from "./preflight";
 export function warnIfClusterUnreachable(
   name: string,
   kubeconfig: unknown,
-  reasonOf = whyUnseen,
+  reasonOf = reasonForNoAnswer,
 ): <T extends pulumi.ResourceOptions>(opts: T) => T {
   if (!pulumi.runtime.isDryRun() || !hooksAreThere("registerResourceHook")) return (opts) => opts;
   let pendingWarning: Promise<void> | undefined;

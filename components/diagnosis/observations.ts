@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import { offeredBy } from "../clients/kubernetes/devices";
-import { keeperOf } from "../clients/kubernetes/keeper";
+import { managingToolOf } from "../clients/kubernetes/managing-tool";
 import { reportedCards } from "../clients/kubernetes/reported-cards";
 import { UNTESTED } from "../program/task";
 import { describeTaint } from "../recipe/machine/taints";
@@ -132,7 +132,7 @@ export type ObservedDaemonSet = Observed<
 export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
-  ...defined({ keeper: keeperOf(metadata) }),
+  ...defined({ managedBy: managingToolOf(metadata) }),
   nodeSelector: spec?.template.spec?.nodeSelector ?? {},
   /** Number of pods that the DaemonSet should have; `ready` is the number of ready pods. */
   desired: status?.desiredNumberScheduled ?? 0,
@@ -148,7 +148,7 @@ export type ObservedDeployment = Observed<typeof observedDeployment, "namespace"
 export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
-  ...defined({ keeper: keeperOf(metadata) }),
+  ...defined({ managedBy: managingToolOf(metadata) }),
   desired: spec?.replicas ?? 1,
   ready: status?.readyReplicas ?? 0,
   outdated: status?.observedGeneration !== metadata?.generation,

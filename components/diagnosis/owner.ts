@@ -1,4 +1,8 @@
-import { type Keeper, keeperWords, restoreCommand } from "../clients/kubernetes/keeper";
+import {
+  type ManagingTool,
+  managingToolText,
+  restoreCommand,
+} from "../clients/kubernetes/managing-tool";
 import type { Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
@@ -13,23 +17,23 @@ export function ownersRemedy(
 ): string | undefined {
   if (!kubernetes.external) return undefined;
   const { release, by } = kubernetes;
-  const [markedKeeper] = [...daemonSets, ...deployments].flatMap(({ namespace, keeper }) =>
+  const [markedTool] = [...daemonSets, ...deployments].flatMap(({ namespace, managedBy }) =>
     namespace === release.namespace &&
-    keeper !== undefined &&
-    /nvidia|nvdp|gpu|dra/.test(keeper.name)
-      ? [keeper]
+    managedBy !== undefined &&
+    /nvidia|nvdp|gpu|dra/.test(managedBy.name)
+      ? [managedBy]
       : [],
   );
-  const keeper = markedKeeper ?? keeperOfStack(by, release);
-  if (keeper === undefined)
+  const managedBy = markedTool ?? managingToolOfStack(by, release);
+  if (managedBy === undefined)
     return "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
-  return `${keeperWords(keeper)} installs it, and \`pulumi up\` does not: ${restoreCommand(keeper)}`;
+  return `${managingToolText(managedBy)} installs it, and \`pulumi up\` does not: ${restoreCommand(managedBy)}`;
 }
 
-function keeperOfStack(
+function managingToolOfStack(
   by: string | undefined,
   { name, namespace }: Plan["kubernetes"]["release"],
-): Keeper | undefined {
+): ManagingTool | undefined {
   if (by === "Flux") return { by, name, namespace };
   if (by === "Argo CD") return { by, name };
   return by === "helmfile" ? { by: "Helm", name, namespace } : undefined;

@@ -27,7 +27,7 @@ interface Gate {
  */
 export interface Stages {
   /** Resources that the first step waits for: the machines with loaded drivers. */
-  ahead: pulumi.Resource[];
+  dependsOn: pulumi.Resource[];
   /**
    * Creates the machines of the second stage, which wait for the smoke tests of `upgrade.first`. Returns the resources
    * to wait for, by the node name of each GPU machine. Default: there is no second stage.
@@ -59,7 +59,7 @@ export function gpuStack(
   name: string,
   plan: Plan,
   {
-    ahead,
+    dependsOn: ahead,
     rest,
     exposure,
     secrets = {},

@@ -38,7 +38,7 @@ export async function askCluster<T>(
  * Reason why the cluster of a stack's kubeconfig does not answer; undefined if the cluster answers, or if no kubeconfig
  * is known.
  */
-export async function whyUnseen(
+export async function reasonForNoAnswer(
   kubeconfig: unknown,
   open: (kubeconfig: string) => Pick<ClusterObjects, "ownerOf"> = openCluster,
   environment: NodeJS.ProcessEnv = process.env,

@@ -23,7 +23,7 @@ export const notPlain = "it is no plain file";
  * @throws Error whose message is only the reason, e.g. `it is outside of /home/me/gpus`; or the system's error, if the
  *   file cannot be read.
  */
-export function textBelow(root: string, file: string): string {
+export function readTextWithin(root: string, file: string): string {
   const outside = new Error(`it is outside of ${root}`);
   if (!isBelow(root, file)) throw outside;
   const real = fs.realpathSync(file);

@@ -3,7 +3,7 @@ import { filled, isMapping } from "../recipe/mapping";
 import { readExternal } from "../recipe/external/external";
 import { ExternalKind } from "../recipe/spec/index";
 import type { AskedStack } from "./release-facts";
-import { projectRootOf, reasonOf, textBelow } from "./bounded-file";
+import { projectRootOf, reasonOf, readTextWithin } from "./bounded-file";
 
 /**
  * A stack's `external` with the content of its files (`read`). The result is empty if `external` names no files, or
@@ -46,4 +46,4 @@ export function withExternal(
 const inProjectOf =
   (folder: string) =>
   (file: string): string =>
-    textBelow(projectRootOf(folder), file);
+    readTextWithin(projectRootOf(folder), file);

@@ -8,7 +8,7 @@ import type { AskedStack } from "./release-facts";
  * the right handler. Asks the cluster only if the stack would create the class. Never fails: without an answer the
  * result is empty, so the stack creates the class, and the update fails if the class already exists.
  */
-export async function withClassThere(
+export async function withExistingRuntimeClass(
   { devicePlugin, bootstrap, kubeconfig }: AskedStack,
   open?: Open,
   environment?: NodeJS.ProcessEnv,

@@ -18,7 +18,7 @@ export const upgradeTaskOf = (
   installerImage: machine.installerImage,
   ...(machine.ownImage ? { ownImage: true } : {}),
   image: imageOf(machine),
-  ...defined({ drop: machine.drop, unnamedDriver: machine.unnamedDriver }),
+  ...defined({ drop: machine.drop, driverFieldsFromCard: machine.driverFieldsFromCard }),
   drain: machine.drain,
   ...(machine.installs ? { installs: true } : {}),
   otherControlPlanes: machine.otherControlPlanes,

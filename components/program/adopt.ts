@@ -20,7 +20,7 @@ import { criProblem, waitsForSandboxd } from "./seen/sandbox";
 import type { AdoptResult, AdoptTask } from "./task";
 
 /** Clients and output with which the program adopts and releases a machine's configuration. */
-export interface AdoptBench {
+export interface AdoptContext {
   machine: Machine;
   clock: Clock;
   report: Report;
@@ -43,10 +43,10 @@ export interface AdoptBench {
 export async function adopt(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  bench: AdoptBench,
+  context: AdoptContext,
 ): Promise<AdoptResult> {
-  const { machine, report, isAwaited } = bench;
-  return unlessChanged(task, bench, async () => {
+  const { machine, report, isAwaited } = context;
+  return unlessChanged(task, context, async () => {
     const configurations = await machine.configurations();
     const live = nextConfiguration(configurations);
     if (live === undefined)
@@ -79,7 +79,7 @@ export async function adopt(
     });
     if (!changed) {
       report("equal: the configuration has all settings of the patches");
-      await warnOfContainerd(task, bench, configurations.active ?? live);
+      await warnOfContainerd(task, context, configurations.active ?? live);
       return result;
     }
     report("stage: the configuration takes effect at the next boot");
@@ -103,14 +103,14 @@ export async function adopt(
 export async function release(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  bench: AdoptBench,
+  context: AdoptContext,
 ): Promise<{ changed: boolean }> {
-  const { machine, clock, report } = bench;
+  const { machine, clock, report } = context;
   if (previous === undefined) {
     report("release: the stack has no record of settings that it added to the configuration");
     return { changed: false };
   }
-  return unlessChanged(task, bench, async () => {
+  return unlessChanged(task, context, async () => {
     const machineText = `the machine at ${task.address}`;
     const { live, stay } = await askLast(
       { clock, machine: task.machine, who: machineText },
@@ -204,7 +204,7 @@ function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => nev
  */
 async function warnOfContainerd(
   { machine: name }: AdoptTask,
-  { machine, report }: AdoptBench,
+  { machine, report }: AdoptContext,
   active: string,
 ): Promise<void> {
   const problem = await criProblem(machine);
@@ -247,7 +247,7 @@ const MERGES = 3;
  */
 async function unlessChanged<T>(
   { machine }: AdoptTask,
-  { report }: AdoptBench,
+  { report }: AdoptContext,
   once: () => Promise<T>,
 ): Promise<T> {
   for (let merges = 1; merges <= MERGES; merges++) {

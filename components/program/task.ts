@@ -23,7 +23,7 @@ const nodeTaint = z.object({
 });
 
 /** Annotation that names an object's owner, and the beginning of the annotation's value on objects of this stack. */
-export const ownersMark = z.strictObject({ annotation: z.string(), ours: z.string() });
+export const ownersMark = z.strictObject({ annotation: z.string(), valuePrefix: z.string() });
 
 /** Seconds between two checks of a task that waits. Default 1. */
 export const pollSeconds = z.number().positive().default(1);
@@ -98,7 +98,7 @@ export const upgradeTask = z.strictObject({
   /**
    * Fields of the driver that the stack does not set, so that an adopted machine keeps its own values. Default none.
    */
-  unnamedDriver: z.array(z.enum(["branch", "flavour"])).optional(),
+  driverFieldsFromCard: z.array(z.enum(["branch", "flavour"])).optional(),
   /** Whether to evict pods before the reboot. */
   drain: z.boolean(),
   /**
@@ -285,7 +285,7 @@ export const freeTask = z.strictObject({
   /** Field of the stack that names the GPU provider. */
   field: z.string().min(1),
   /** Whether another tool owns the RuntimeClass. */
-  theirs: z.boolean().optional(),
+  isExternal: z.boolean().optional(),
 });
 /** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;

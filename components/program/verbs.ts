@@ -171,7 +171,7 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
   );
   const taint = tainting(task, cluster, clients);
   const clientVersion = await clients.clientVersion();
-  const bench = {
+  const context = {
     ...benchOf(task, clients),
     others,
     cluster,
@@ -180,7 +180,7 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
     touches: clients.touches,
     taint,
   };
-  const answer = await upgrade(task, bench, previousAnswer(upgradeResult));
+  const answer = await upgrade(task, context, previousAnswer(upgradeResult));
   return { ...answer, ...(await taint()) };
 }
 

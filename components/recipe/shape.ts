@@ -1,6 +1,6 @@
 import type { TypeText } from "./facts/talos-schema";
 import { isMapping } from "./mapping";
-import { closest } from "./rules/suggest";
+import { nearestWord } from "./rules/suggest";
 
 /** Keys of a structure with their types. If `open`, an unknown key is a finding only if it resembles a known key. */
 export interface Structure {
@@ -90,7 +90,7 @@ export function shapeFindings<Flaw = never>(
     ...Object.entries(mapping).flatMap(([key, child]): ShapeFinding<Flaw>[] => {
       const keyType = keys.get(key);
       if (keyType !== undefined) return findingsBelow(key, child, keyType, `${name}.${key}`);
-      const nearKey = closest(key, keys.keys());
+      const nearKey = nearestWord(key, keys.keys());
       return open && nearKey === undefined
         ? []
         : [{ path: [...path, key], flaw: { unknown: key, in: name, near: nearKey } }];

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import type { ClusterSpec } from "../../components/recipe";
-import { wayBetween } from "../../components/recipe/effect/hops";
+import { upgradePath } from "../../components/recipe/effect/hops";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import type { LabOptions } from "../options";
 import type { Session } from "../session/session";
@@ -75,7 +75,7 @@ export const withHops = (stackReleases: readonly string[]): string[] =>
   stackReleases.flatMap((release, index) => {
     const previous = stackReleases[index - 1] ?? release;
     const hops = semver.lt(previous, release)
-      ? wayBetween(previous, release, { listed: releases }).hops
+      ? upgradePath(previous, release, { listed: releases }).hops
       : [];
     return [...hops, release];
   });

@@ -26,8 +26,8 @@ describe("results of several rounds", () => {
 
   test("a ratio compares both sides within one round, which makes a slow round harmless", () => {
     const { cpu } = resultOf(comparison, rounds);
-    expect(cpu.ours).toEqual({ minimum: 2, median: 3, maximum: 6 });
-    expect(cpu.theirs).toEqual({ minimum: 1, median: 1, maximum: 3 });
+    expect(cpu.subject).toEqual({ minimum: 2, median: 3, maximum: 6 });
+    expect(cpu.baseline).toEqual({ minimum: 1, median: 1, maximum: 3 });
     expect(cpu.ratio).toEqual({ minimum: 2, median: 2, maximum: 3 });
   });
 

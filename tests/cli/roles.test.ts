@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { withAway } from "../../components/lookups/machines-away";
-import { withClassThere } from "../../components/lookups/runtime-class-there";
+import { withExistingRuntimeClass } from "../../components/lookups/runtime-class-there";
 import type { Kubeconfig } from "../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../components/program/cluster/cluster";
 import {
@@ -154,7 +154,7 @@ test("the role of a preview has exactly the rights that the package uses", async
     "gpu-1": { address: "192.0.2.1", role: "worker", mayBeAway: true, gpus: [{ model: "L4" }] },
   };
   const stack = { kubeconfig: text, devicePlugin: { version: "0.18.2" }, machines };
-  await Promise.all([withAway(stack), withClassThere(stack)]);
+  await Promise.all([withAway(stack), withExistingRuntimeClass(stack)]);
   expect(namesOf(requests)).toEqual(rightsOfRoles("preview"));
 });
 

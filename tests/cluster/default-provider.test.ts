@@ -37,43 +37,46 @@ const file = (name: string, text: string): string => {
   fs.writeFileSync(path.join(folder, name), text);
   return path.join(folder, name);
 };
-const ambientOf = (KUBECONFIG?: string, config: Partial<Record<string, string>> = {}): Ambient => ({
+const environmentWith = (
+  KUBECONFIG?: string,
+  config: Partial<Record<string, string>> = {},
+): Ambient => ({
   config: (key) => config[key],
   environment: KUBECONFIG === undefined ? {} : { KUBECONFIG },
   home: folder,
 });
 
 test.each<[string, Ambient]>([
-  ["the shell's kubeconfig of the same cluster", ambientOf(file("home", stackKubeconfig))],
-  ["another URL of the same cluster", ambientOf(file("vip", kubeconfig({ vip: VIP })))],
+  ["the shell's kubeconfig of the same cluster", environmentWith(file("home", stackKubeconfig))],
+  ["another URL of the same cluster", environmentWith(file("vip", kubeconfig({ vip: VIP })))],
   [
     "the path of a kubeconfig of the same cluster in its configuration",
-    ambientOf(undefined, { kubeconfig: file("home", stackKubeconfig) }),
+    environmentWith(undefined, { kubeconfig: file("home", stackKubeconfig) }),
   ],
 ])("a default Kubernetes provider with %s gets no warning", (_, ambient) =>
   expect(providerWarning(stackKubeconfig, ambient)).toBeUndefined(),
 );
 
 test.each<[string, Ambient, RegExp]>([
-  ["no kubeconfig", ambientOf(), /uses no cluster that this program can find/],
+  ["no kubeconfig", environmentWith(), /uses no cluster that this program can find/],
   [
     "the shell's kubeconfig of another cluster",
-    ambientOf(file("work", kubeconfig({ work: WORK }))),
+    environmentWith(file("work", kubeconfig({ work: WORK }))),
     /uses https:\/\/198\.51\.100\.1:6443; .* in https:\/\/192/,
   ],
   [
     "another cluster in its configuration, despite the shell's kubeconfig",
-    ambientOf(file("home", stackKubeconfig), { kubeconfig: kubeconfig({ work: WORK }) }),
+    environmentWith(file("home", stackKubeconfig), { kubeconfig: kubeconfig({ work: WORK }) }),
     /198/,
   ],
   [
     "another context in its configuration",
-    ambientOf(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
+    environmentWith(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
     /198/,
   ],
   [
     "a file that is no kubeconfig",
-    ambientOf(file("none", "a: [")),
+    environmentWith(file("none", "a: [")),
     /no cluster that this program can find/,
   ],
 ])("a default Kubernetes provider with %s gets a warning", (_, ambient, warning) =>
@@ -81,7 +84,7 @@ test.each<[string, Ambient, RegExp]>([
 );
 
 test("a default Kubernetes provider gets a warning if the program itself creates the cluster", () => {
-  expect(providerWarning(undefined, ambientOf(file("home", stackKubeconfig)))).toMatch(
+  expect(providerWarning(undefined, environmentWith(file("home", stackKubeconfig)))).toMatch(
     /^providers: .*; .*; pass a provider/,
   );
 });

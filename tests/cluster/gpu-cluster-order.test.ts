@@ -53,7 +53,7 @@ describe("order", () => {
       });
       expect(exposure.inputs["create"] ?? "").toMatch(expectedCommand);
       const { create, stdin = "{}" } = exposure.inputs;
-      expect(JSON.parse(stdin).mark?.ours).toBe(create && "talos-gpu/test/");
+      expect(JSON.parse(stdin).mark?.valuePrefix).toBe(create && "talos-gpu/test/");
       expect(exposure.inputs["addPreviousOutputInEnv"]).toBe(create && false);
       const replacedResources = run.resources.filter(({ replaceWith }) =>
         replaceWith.includes(exposure.urn),

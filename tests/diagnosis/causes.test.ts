@@ -57,7 +57,7 @@ test("every known cause has a text in these tables, and every fix a case", () =>
   expect(fixIds.filter((id) => !namedCauses.includes(id))).toEqual([]);
 });
 
-test("the system is derived equally from the plan and from the observed cluster", () => {
+test("systemOf finds the same GPU provider and machines by the plan as by the observed cluster", () => {
   for (const plan of plansOf({ stacks: ["rtx5070ti", withoutStack] })) {
     const { injection, mode, namespace, gpuMachines } = systemOf(healthy, plan);
     expect({ injection, mode, namespace }).toEqual({

@@ -57,12 +57,12 @@ test.each<[string, ExternalSpec, string]>([
 
 test("the owner that remaining objects show takes precedence over the stack's files", () => {
   const labels = { "helm.sh/chart": "nvidia-device-plugin-0.17.4" };
-  const keeper = { by: "Helm", name: "nvdp", namespace: "gpu" } as const;
+  const managedBy = { by: "Helm", name: "nvdp", namespace: "gpu" } as const;
   const daemonSet = {
     namespace: "gpu",
     name: "nvdp-nvidia-device-plugin",
     labels,
-    keeper,
+    managedBy,
     desired: 1,
     ready: 0,
   };

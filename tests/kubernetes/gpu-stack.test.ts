@@ -14,7 +14,7 @@ const types = {
 };
 
 const recordStack = (plan: Plan): Promise<Run> =>
-  record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
+  record(() => void gpuStack("lab", plan, { dependsOn: [] }, {}));
 
 test("with the device plugin, the RuntimeClass comes before the release, and no namespace is created", async () => {
   const run = await recordStack(planOf("aarhus-h100"));
@@ -100,7 +100,7 @@ test("at preview a workload knows its runtime class, and depends on the gate, wh
   };
   const run = await record(
     () => {
-      const gate = gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {});
+      const gate = gpuStack("lab", planOf("aarhus-h100", { machines }), { dependsOn: [] }, {});
       new core.v1.ConfigMap("user", { data: { runtimeClass: afterGate(gate, "nvidia") } });
     },
     { preview: true },
@@ -123,7 +123,7 @@ test.each([
     let result: boolean | undefined;
     await record(
       () =>
-        passed(gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {})).apply(
+        passed(gpuStack("lab", planOf("aarhus-h100"), { dependsOn: [] }, {})).apply(
           (value) => void (result = value),
         ),
       {

@@ -11,7 +11,7 @@ const recordStack = (stack: string, monitoring?: MonitoringSpec): Promise<Run> =
       void gpuStack(
         "lab",
         planOf(stack, monitoring === undefined ? {} : { monitoring }),
-        { ahead: [] },
+        { dependsOn: [] },
         {},
       ),
   );
@@ -71,7 +71,7 @@ test.each([
     monitoring: {},
     sharing: { timeSlicing: { replicas: 2, ...slicingOptions } },
   });
-  const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
+  const run = await record(() => void gpuStack("lab", plan, { dependsOn: [] }, {}));
   const { env } = findResource(run, daemonSet).inputs.spec.template.spec.containers[0];
   const resourceNames = (env as { name: string; value?: string }[]).filter(
     ({ name }) => name === "NVIDIA_RESOURCE_NAMES",

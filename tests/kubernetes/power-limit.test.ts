@@ -26,7 +26,7 @@ const machines = {
   d: machine("192.0.2.4"),
 };
 const recordStack = (): Promise<Run> =>
-  record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
+  record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { dependsOn: [] }, {}));
 
 test("each power limit has one DaemonSet, which runs on exactly its machines and waits for the release", async () => {
   const run = await recordStack();

@@ -10,7 +10,7 @@ import { record } from "../support/recorder";
 
 const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> => {
   const run = await record(
-    () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
+    () => void gpuStack("lab", planOf("aarhus-h100", changes), { dependsOn: [] }, {}),
   );
   return findResource(run, "kubernetes:batch/v1:Job").inputs;
 };
@@ -34,7 +34,9 @@ test("the smoke test requests one card on its machine, and may run longer than t
 });
 
 test("the smoke test's Job uses the stack's PriorityClass, which never preempts", async () => {
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {}));
+  const run = await record(
+    () => void gpuStack("lab", planOf("aarhus-h100"), { dependsOn: [] }, {}),
+  );
   const priority = findResource(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
   expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
   expect(
@@ -45,7 +47,7 @@ test("the smoke test's Job uses the stack's PriorityClass, which never preempts"
 test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of that for a unit in use", async () => {
   const changes = { timeouts: { gate: "5m" } };
   const run = await record(
-    () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
+    () => void gpuStack("lab", planOf("aarhus-h100", changes), { dependsOn: [] }, {}),
   );
   const gate = findResource(run, "command:local:Command", "-gate");
   const job = findResource(run, "kubernetes:batch/v1:Job");
@@ -75,7 +77,7 @@ test("the gate accepts any number of units of a card with unknown MIG geometry",
     sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
   };
   const run = await record(
-    () => void gpuStack("lab", planOf("rtx5070ti", changes), { ahead: [] }, {}),
+    () => void gpuStack("lab", planOf("rtx5070ti", changes), { dependsOn: [] }, {}),
   );
   const [test] = JSON.parse(
     findResource(run, "command:local:Command", "-gate").inputs.stdin as string,
@@ -93,7 +95,7 @@ test.each([
   ["with the device plugin, it only reports the cards that it sees", "aarhus-h100", "0"],
   ["with DRA, it fails if it sees a card", "dra", "1"],
 ])("the container next to the smoke test requests no card: %s", async (_, stack, code) => {
-  const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
+  const run = await record(() => void gpuStack("lab", planOf(stack), { dependsOn: [] }, {}));
   const [test, secondContainer] = findResources(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec
     .template.spec.containers;
   expect(secondContainer).toMatchObject({
@@ -141,7 +143,7 @@ test("a long machine name is shortened to a Job name that is a valid label", asy
   };
   const machines = { [`gpu.${"x".repeat(80)}.example`]: machine };
   const run = await record(
-    () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
+    () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { dependsOn: [] }, {}),
   );
   const { name, inputs } = findResource(run, "kubernetes:batch/v1:Job");
   expect(inputs.metadata.name).toBeUndefined(); // Pulumi makes a new name each time, so that a lost Job causes no conflict
@@ -155,7 +157,7 @@ const jobsOf = async (...names: string[]): Promise<Record<string, string>> => {
     names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...machine }]),
   );
   const run = await record(
-    () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
+    () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { dependsOn: [] }, {}),
   );
   const jobs = findResources(run, "kubernetes:batch/v1:Job").map(
     ({ name, inputs }): [string, string] => [

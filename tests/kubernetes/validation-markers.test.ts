@@ -12,7 +12,7 @@ import { selectorMatches, planOf, selectedMachines } from "../support/plans";
 import { record } from "../support/recorder";
 
 async function markers(): Promise<{ pod: any; content: Record<string, string> }> {
-  const run = await record(() => void gpuStack("lab", planOf("rtx5070ti"), { ahead: [] }, {}));
+  const run = await record(() => void gpuStack("lab", planOf("rtx5070ti"), { dependsOn: [] }, {}));
   const daemonSet = findResource(run, "kubernetes:apps/v1:DaemonSet");
   return {
     pod: daemonSet.inputs.spec.template.spec,
@@ -49,7 +49,7 @@ test("changed content of the markers replaces their pods", async () => {
   const hashOf = async (leftOutFixes: FixId[], additionalContent = ""): Promise<string> => {
     const plan = leaveOut(leftOutFixes, planCluster(validStack("mig")));
     plan.kubernetes.markers[0]!.content += additionalContent;
-    const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
+    const run = await record(() => void gpuStack("lab", plan, { dependsOn: [] }, {}));
     const { metadata } = findResource(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec
       .template;
     return metadata.annotations["talos-gpu/content"];

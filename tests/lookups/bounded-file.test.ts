@@ -7,7 +7,7 @@ import {
   boundedText,
   largestFile,
   projectRootOf,
-  textBelow,
+  readTextWithin,
 } from "../../components/lookups/bounded-file";
 import { withExternal } from "../../components/lookups/external-files";
 
@@ -37,7 +37,7 @@ afterAll(() => fs.rmSync(temporaryFolder, { recursive: true }));
 describe("a file that another file names", () => {
   test.each(["flux/release.yaml", "flux/link.yaml", "stacks/../flux/full.yaml"])(
     "is read: %s",
-    (file) => expect(textBelow(project, path.join(project, file))).not.toBe(""),
+    (file) => expect(readTextWithin(project, path.join(project, file))).not.toBe(""),
   );
 
   test.each([
@@ -64,7 +64,7 @@ describe("a file that another file names", () => {
     ["a pipe", path.join(project, "flux/pipe.yaml"), /^it is no plain file$/],
     ["a path with a null byte", path.join(project, "flux/a\0.yaml"), /null bytes/],
   ])("is refused if it is %s", (_, file, reason) =>
-    expect(() => textBelow(project, file)).toThrow(reason),
+    expect(() => readTextWithin(project, file)).toThrow(reason),
   );
 
   test.each([
@@ -83,7 +83,7 @@ describe("a file that another file names", () => {
   });
 
   test("is refused if it is a device, even inside the folder", () =>
-    expect(() => textBelow("/dev", "/dev/zero")).toThrow(/^it is no plain file$/));
+    expect(() => readTextWithin("/dev", "/dev/zero")).toThrow(/^it is no plain file$/));
 });
 
 describe("the folder that must contain the named files", () => {

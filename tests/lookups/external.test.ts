@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { withExternal } from "../../components/lookups/external-files";
 import { judge } from "../../components/recipe";
-import { withClassThere } from "../../components/lookups/runtime-class-there";
+import { withExistingRuntimeClass } from "../../components/lookups/runtime-class-there";
 import { clusterArgs, registerCluster, resourceTypes } from "../support/gpu-cluster";
 import { findResource, findResources } from "../support/graph";
 import { readStackFile } from "../../stacks/stack-file";
@@ -163,7 +163,7 @@ describe("an existing RuntimeClass", () => {
     existingClass: ReturnType<typeof runtimeClass> | undefined,
     stack: object = {},
   ) =>
-    withClassThere(
+    withExistingRuntimeClass(
       { devicePlugin: { version: "0.18.2" }, kubeconfig: "a cluster's", ...stack },
       () => ({ read: async () => existingClass }),
       {},
@@ -200,7 +200,7 @@ describe("an existing RuntimeClass", () => {
   test("does not change the stack if the cluster does not answer", async () => {
     const read = () => Promise.reject(new Error("connection refused"));
     expect(
-      await withClassThere({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {}),
+      await withExistingRuntimeClass({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {}),
     ).toEqual({});
   });
 });

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { unknown as unknownValue } from "@pulumi/pulumi/output";
 import { KubernetesError } from "../../components/clients/kubernetes/error";
 import { unreachableWarning } from "../../components/cluster/unseen";
-import { whyUnseen } from "../../components/lookups/ask-cluster";
+import { reasonForNoAnswer } from "../../components/lookups/ask-cluster";
 
 const unreachableError = new KubernetesError(
   "unreachable",
@@ -31,7 +31,7 @@ test.each<[cluster: string, answer: () => Promise<string | undefined>]>([
   ["answers", () => Promise.resolve(undefined)],
   ["forbids the user to read the namespace", () => Promise.reject(forbiddenError)],
 ])("a cluster that %s gets no warning", async (_, answer) => {
-  expect(await whyUnseen("the stack's", openCluster(answer), {}, 50)).toBeUndefined();
+  expect(await reasonForNoAnswer("the stack's", openCluster(answer), {}, 50)).toBeUndefined();
 });
 
 test.each<[cluster: string, answer: () => Promise<string | undefined>, reason: string]>([
@@ -51,7 +51,7 @@ test.each<[cluster: string, answer: () => Promise<string | undefined>, reason: s
     "the cluster does not answer within 0.05 s",
   ],
 ])("a cluster that %s gets a warning with the reason", async (_, answer, reason) => {
-  expect(await whyUnseen("the stack's", openCluster(answer), {}, 50)).toBe(reason);
+  expect(await reasonForNoAnswer("the stack's", openCluster(answer), {}, 50)).toBe(reason);
 });
 
 test.each<[kubeconfigIs: string, kubeconfig: unknown]>([
@@ -59,7 +59,7 @@ test.each<[kubeconfigIs: string, kubeconfig: unknown]>([
   ["not set, and no variable names one", undefined],
 ])("a cluster that is down gets no warning if its kubeconfig is %s", async (_, kubeconfig) => {
   expect(
-    await whyUnseen(
+    await reasonForNoAnswer(
       kubeconfig,
       openCluster(() => Promise.reject(unreachableError)),
       {},

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { CallError } from "../../components/clients/failure";
-import { adopt, type AdoptBench, release } from "../../components/program/adopt";
+import { adopt, type AdoptContext, release } from "../../components/program/adopt";
 import { customizationPath } from "../../components/recipe";
 import { FakeClock, FakeMachine } from "./fakes";
 import { errorMessageOf } from "./setup";
@@ -16,8 +16,8 @@ function setupAdopt(configuration = configurationText({ type: "worker" })) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
   machine.active = machine.persistent = configuration;
-  const workbench: AdoptBench = { machine, clock, report: () => {}, isAwaited: () => true };
-  return { machine, workbench };
+  const context: AdoptContext = { machine, clock, report: () => {}, isAwaited: () => true };
+  return { machine, context };
 }
 
 describe("adopt", () => {
@@ -27,8 +27,8 @@ describe("adopt", () => {
     patch: string,
     configuration = `${configurationText({ type: "worker" })}${documents}`,
   ) => {
-    const { machine, workbench } = setupAdopt(configuration);
-    return { machine, adoption: adopt({ ...task, patches: [patch] }, undefined, workbench) };
+    const { machine, context } = setupAdopt(configuration);
+    return { machine, adoption: adopt({ ...task, patches: [patch] }, undefined, context) };
   };
 
   test("refuses a field whose document the machine has, and names both and the form that works", async () => {
@@ -94,19 +94,19 @@ describe("adopt", () => {
     const document = (value: string): string =>
       `---\n${stringify({ apiVersion: "v1alpha1", kind: "SysctlConfig", params: { "vm.swappiness": value, a: "b" } })}`;
     const configuration = configurationText({ type: "worker" }) + document("2");
-    const { machine, workbench } = setupAdopt(configuration);
+    const { machine, context } = setupAdopt(configuration);
     const sysctlTask = {
       ...task,
       patches: [configurationText({ sysctls: { "vm.swappiness": "1" } })],
     };
-    const adoptResult = await adopt(sysctlTask, undefined, workbench);
+    const adoptResult = await adopt(sysctlTask, undefined, context);
     expect(machine.persistent).toBe(configurationText({ type: "worker" }) + document("1"));
-    await release(sysctlTask, adoptResult, workbench);
+    await release(sysctlTask, adoptResult, context);
     expect(machine.persistent).toBe(configuration);
   });
 
   test("reports Talos' words if only Talos finds the fault", async () => {
-    const { machine, workbench } = setupAdopt();
+    const { machine, context } = setupAdopt();
     machine.stage = () =>
       Promise.reject(
         new CallError(
@@ -114,7 +114,7 @@ describe("adopt", () => {
           "talosctl apply-config failed (exit 1): code = InvalidArgument desc = * unknown conflict",
         ),
       );
-    const message = await errorMessageOf(adopt(task, undefined, workbench));
+    const message = await errorMessageOf(adopt(task, undefined, context));
     expect(message).toMatch(
       /^machines\.gpu-1\.patches: Talos refuses the machine's configuration .* unknown conflict; nothing was changed; /,
     );

@@ -1,5 +1,5 @@
 import { parse, stringify } from "yaml";
-import { adopt, release, type AdoptBench } from "../../components/program/adopt";
+import { adopt, release, type AdoptContext } from "../../components/program/adopt";
 import { CallError } from "../../components/clients/failure";
 import type { AdoptResult } from "../../components/program/task";
 import { mergeConfiguration } from "../../components/recipe/merge";
@@ -26,14 +26,14 @@ function setupAdopt(configuration = configurationText({ type: "worker", sysctls 
   machine.active = machine.persistent = configuration;
   const logLines: string[] = [];
   const report = (line: string): void => void logLines.push(line);
-  const workbench: AdoptBench = { machine, clock, report, isAwaited: () => true };
-  return { clock, machine, logLines, workbench };
+  const context: AdoptContext = { machine, clock, report, isAwaited: () => true };
+  return { clock, machine, logLines, context };
 }
 
 describe("adopt", () => {
   test("stages the missing settings, and its answer records only these", async () => {
-    const { machine, workbench } = setupAdopt();
-    const result = await adopt(task, undefined, workbench);
+    const { machine, context } = setupAdopt();
+    const result = await adopt(task, undefined, context);
     expect(machineSection(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
     expect(machineSection(machine.active)).toEqual({ type: "worker", sysctls });
     expect(result).toEqual({
@@ -44,67 +44,67 @@ describe("adopt", () => {
   });
 
   test("stages nothing at the next run, and its answer records the same settings", async () => {
-    const { machine, workbench } = setupAdopt();
-    const firstResult = await adopt(task, undefined, workbench);
-    const secondResult = await adopt(task, firstResult, workbench);
+    const { machine, context } = setupAdopt();
+    const firstResult = await adopt(task, undefined, context);
+    const secondResult = await adopt(task, firstResult, context);
     expect(secondResult).toEqual({ ...firstResult, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
 
   test("after a kill, the next run still knows which settings the stack added", async () => {
-    const { machine, workbench } = setupAdopt();
+    const { machine, context } = setupAdopt();
     machine.afterCall = () => {
       throw new Error("killed");
     };
-    await expect(adopt(task, undefined, workbench)).rejects.toThrow("killed");
-    const result = await adopt(task, undefined, workbench);
+    await expect(adopt(task, undefined, context)).rejects.toThrow("killed");
+    const result = await adopt(task, undefined, context);
     expect(result).toMatchObject({ added, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
 
   test("after an edit whose answer was lost, another edit is no conflict", async () => {
-    const { machine, workbench } = setupAdopt(configurationText({ type: "worker" }));
+    const { machine, context } = setupAdopt(configurationText({ type: "worker" }));
     const customizationFile = (content: string): string =>
       `machine:\n  files:\n    - path: /etc/cri/conf.d/20-customization.part\n      op: create\n      permissions: 0o644\n      content: "${content}"\n`;
     const adoptPart = (content: string, previous: AdoptResult | undefined): Promise<AdoptResult> =>
-      adopt({ ...task, patches: [customizationFile(content)] }, previous, workbench);
+      adopt({ ...task, patches: [customizationFile(content)] }, previous, context);
     const firstResult = await adoptPart("a", undefined);
     machine.active = machine.persistent; // it boots
     await adoptPart("b", firstResult); // the configuration is staged, and the answer is lost
     const secondResult = await adoptPart("b", firstResult);
     const thirdResult = await adoptPart("c", secondResult);
     expect(machine.persistent).toContain("content: c");
-    await release(task, thirdResult, workbench);
+    await release(task, thirdResult, context);
     expect(machine.persistent).not.toContain("conf.d");
   });
 
   test("restores the previous configuration if Pulumi has ended and cannot get the answer", async () => {
-    const { machine, workbench } = setupAdopt();
+    const { machine, context } = setupAdopt();
     // Released without a reboot: the stack's settings are still active, but no longer staged.
     machine.active = configurationText({ type: "worker", kernel });
     machine.persistent = configurationText({ type: "worker" });
-    await expect(adopt(task, undefined, { ...workbench, isAwaited: () => false })).rejects.toThrow(
+    await expect(adopt(task, undefined, { ...context, isAwaited: () => false })).rejects.toThrow(
       "Pulumi no longer runs",
     );
     expect(machineSection(machine.persistent)).toEqual({ type: "worker" });
-    const result = await adopt(task, undefined, workbench);
+    const result = await adopt(task, undefined, context);
     expect(result.added).toEqual(
       mergeConfiguration(configurationText({ type: "worker" }), task.patches).added,
     );
   });
 
   test("removes settings that the stack no longer lists", async () => {
-    const { machine, workbench } = setupAdopt();
-    const firstResult = await adopt(task, undefined, workbench);
-    await adopt({ ...task, patches: [configurationText({ sysctls })] }, firstResult, workbench);
+    const { machine, context } = setupAdopt();
+    const firstResult = await adopt(task, undefined, context);
+    await adopt({ ...task, patches: [configurationText({ sysctls })] }, firstResult, context);
     expect(machineSection(machine.persistent)).toEqual({ type: "worker", sysctls });
   });
 
   test("reports all conflicts in one error and stages nothing", async () => {
-    const { machine, workbench } = setupAdopt(
+    const { machine, context } = setupAdopt(
       configurationText({ type: "worker", kernel: "theirs", sysctls: "theirs" }),
     );
-    await expect(adopt(task, undefined, workbench)).rejects.toThrow(
+    await expect(adopt(task, undefined, context)).rejects.toThrow(
       /^machine\.kernel: .* has a value here, .*\nmachine\.sysctls: .* has a value here, /,
     );
     expect(machine.calls).toEqual([]);
@@ -113,8 +113,8 @@ describe("adopt", () => {
   test.each(["adopt", "release"])(
     "%s keeps a change that another tool applies between reading and staging",
     async (verb) => {
-      const { machine, workbench, logLines } = setupAdopt();
-      const firstResult = verb === "release" ? await adopt(task, undefined, workbench) : undefined;
+      const { machine, context, logLines } = setupAdopt();
+      const firstResult = verb === "release" ? await adopt(task, undefined, context) : undefined;
       const { configurations } = machine;
       let requestCount = 0;
       machine.configurations = async () => {
@@ -122,8 +122,8 @@ describe("adopt", () => {
         return configurations.call(machine);
       };
       await (verb === "adopt"
-        ? adopt(task, undefined, workbench)
-        : release(task, firstResult, workbench));
+        ? adopt(task, undefined, context)
+        : release(task, firstResult, context));
       expect(machineSection(machine.persistent)).toMatchObject({ theirs: "yes" });
       expect(machine.persistent.includes("nvidia")).toBe(verb === "adopt");
       expect(logLines).toContainEqual(
@@ -133,38 +133,38 @@ describe("adopt", () => {
   );
 
   test("fails and stages nothing if the configuration keeps changing", async () => {
-    const { machine, workbench } = setupAdopt();
+    const { machine, context } = setupAdopt();
     const { configurations } = machine;
     machine.configurations = async () => {
       machine.persistent += `  theirs${machine.persistent.length}: ${machine.persistent.length}\n`;
       return configurations.call(machine);
     };
-    expect(await errorMessageOf(adopt(task, undefined, workbench))).toContain(
+    expect(await errorMessageOf(adopt(task, undefined, context))).toContain(
       "machines.gpu-1: another tool changed the machine's configuration 3 times",
     );
     expect(machine.calls).toEqual([]);
   });
 
   test("keeps what another tool has staged", async () => {
-    const { machine, workbench } = setupAdopt();
+    const { machine, context } = setupAdopt();
     machine.persistent += "  theirs: yes\n";
-    await adopt(task, undefined, workbench);
+    await adopt(task, undefined, context);
     expect(machineSection(machine.persistent)).toMatchObject({ theirs: "yes", kernel });
   });
 
   test("refuses a machine that has no configuration", async () => {
-    const { machine, workbench } = setupAdopt();
+    const { machine, context } = setupAdopt();
     jest.spyOn(machine, "configurations").mockResolvedValue({});
-    await expect(adopt(task, undefined, workbench)).rejects.toThrow("machines.gpu-1.configuration");
+    await expect(adopt(task, undefined, context)).rejects.toThrow("machines.gpu-1.configuration");
   });
 });
 
 describe("release", () => {
   test("removes only the settings that the stack added, without a reboot", async () => {
-    const { machine, logLines, workbench } = setupAdopt();
-    const adoptResult = await adopt(task, undefined, workbench);
+    const { machine, logLines, context } = setupAdopt();
+    const adoptResult = await adopt(task, undefined, context);
     machine.persistent += "  theirs: later\n";
-    expect(await release(task, adoptResult, workbench)).toEqual({ changed: true });
+    expect(await release(task, adoptResult, context)).toEqual({ changed: true });
     expect(logLines.filter((line) => line.includes("stay"))).toEqual([]);
     expect(machineSection(machine.persistent)).toEqual({
       type: "worker",
@@ -176,10 +176,10 @@ describe("release", () => {
   });
 
   test("keeps the kernel modules if services of the image wait for the driver, and reports that", async () => {
-    const { machine, logLines, workbench } = setupAdopt(configurationText({ type: "worker" }));
-    const adoptResult = await adopt(task, undefined, workbench);
+    const { machine, logLines, context } = setupAdopt(configurationText({ type: "worker" }));
+    const adoptResult = await adopt(task, undefined, context);
     machine.schematicId = schematics.gpu;
-    expect(await release(task, adoptResult, workbench)).toEqual({ changed: true });
+    expect(await release(task, adoptResult, context)).toEqual({ changed: true });
     expect(machineSection(machine.persistent)).toEqual({ type: "worker", kernel });
     expect(logLines).toContainEqual(
       expect.stringMatching(/^release: the kernel modules stay in the configuration/),
@@ -187,8 +187,8 @@ describe("release", () => {
   });
 
   test("does nothing without a record of added settings", async () => {
-    const { machine, workbench } = setupAdopt();
-    expect(await release(task, undefined, workbench)).toEqual({ changed: false });
+    const { machine, context } = setupAdopt();
+    expect(await release(task, undefined, context)).toEqual({ changed: false });
     expect(machine.calls).toEqual([]);
   });
 
@@ -196,12 +196,10 @@ describe("release", () => {
     const adoptResult: AdoptResult = { hash: "", added, changed: true };
 
     test("waits for a machine that does not answer for a while", async () => {
-      const { clock, machine, workbench } = setupAdopt(
-        configurationText({ type: "worker", kernel }),
-      );
+      const { clock, machine, context } = setupAdopt(configurationText({ type: "worker", kernel }));
       machine.isDown = true;
       clock.after(60, () => (machine.isDown = false));
-      expect(await release(task, adoptResult, workbench)).toEqual({ changed: true });
+      expect(await release(task, adoptResult, context)).toEqual({ changed: true });
       expect(machineSection(machine.persistent)).toEqual({ type: "worker" });
     });
 
@@ -227,9 +225,9 @@ describe("release", () => {
     ])(
       "if the machine %s, the message explains how the stack forgets it",
       async (_, breakMachine, problem, milliseconds) => {
-        const { clock, machine, workbench } = setupAdopt();
+        const { clock, machine, context } = setupAdopt();
         breakMachine(machine);
-        const message = await errorMessageOf(release(task, adoptResult, workbench));
+        const message = await errorMessageOf(release(task, adoptResult, context));
         const remedies = [
           "make sure that it answers",
           "`pulumi stack --show-urns`",
@@ -242,9 +240,9 @@ describe("release", () => {
     );
 
     test("changes nothing on a machine without a configuration", async () => {
-      const { machine, workbench } = setupAdopt();
+      const { machine, context } = setupAdopt();
       jest.spyOn(machine, "configurations").mockResolvedValue({});
-      expect(await release(task, adoptResult, workbench)).toEqual({ changed: false });
+      expect(await release(task, adoptResult, context)).toEqual({ changed: false });
       expect(machine.calls).toEqual([]);
     });
   });

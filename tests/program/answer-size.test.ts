@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { stringify, parse } from "yaml";
-import { adopt, release, type AdoptBench } from "../../components/program/adopt";
+import { adopt, release, type AdoptContext } from "../../components/program/adopt";
 import { BoundedProgress } from "../../components/program/progress";
 import type { AdoptResult } from "../../components/program/task";
 import { FakeClock, FakeMachine } from "./fakes";
@@ -32,13 +32,13 @@ function setupAdopt() {
   const machine = new FakeMachine(new FakeClock());
   const configuration = configurationText({ type: "worker" });
   machine.active = machine.persistent = configuration;
-  const workbench: AdoptBench = {
+  const context: AdoptContext = {
     machine,
     clock: machine.clock,
     report: () => {},
     isAwaited: () => true,
   };
-  return { machine, workbench, configuration };
+  return { machine, context, configuration };
 }
 
 /** The answer in the form in which the next run gets it. */
@@ -46,18 +46,18 @@ const asHandedOver = (answer: AdoptResult): AdoptResult =>
   JSON.parse(JSON.stringify(answer)) as AdoptResult;
 
 test("the answer to patches of 160 KB fits into the next run's environment", async () => {
-  const { machine, workbench } = setupAdopt();
+  const { machine, context } = setupAdopt();
   expect(task.patches[0]!.length).toBeGreaterThan(160_000);
-  const firstResult = await adopt(task, undefined, workbench);
+  const firstResult = await adopt(task, undefined, context);
   startProgramWithOutput(JSON.stringify(firstResult), "");
-  const secondResult = await adopt(task, asHandedOver(firstResult), workbench);
+  const secondResult = await adopt(task, asHandedOver(firstResult), context);
   expect(secondResult).toEqual({ ...firstResult, changed: false });
   expect(machine.calls).toEqual(["stage"]);
 });
 
 test("settings from patches of 160 KB are changed by the next patches, and removed by the release", async () => {
-  const { machine, workbench, configuration } = setupAdopt();
-  const firstResult = await adopt(task, undefined, workbench);
+  const { machine, context, configuration } = setupAdopt();
+  const firstResult = await adopt(task, undefined, context);
   const [firstFile, ...otherFiles] = files;
   const changedTask = {
     ...task,
@@ -65,7 +65,7 @@ test("settings from patches of 160 KB are changed by the next patches, and remov
       configurationText({ files: [{ ...firstFile, content: "other" }, ...otherFiles.slice(1)] }),
     ],
   };
-  const secondResult = await adopt(changedTask, asHandedOver(firstResult), workbench);
+  const secondResult = await adopt(changedTask, asHandedOver(firstResult), context);
   const { machine: machineSection } = parse(machine.persistent) as {
     machine: { files: { content: string }[] };
   };
@@ -74,12 +74,12 @@ test("settings from patches of 160 KB are changed by the next patches, and remov
     ...otherFiles.slice(1).map(({ content }) => content),
   ]);
   expect(machineSection).not.toHaveProperty("certSANs");
-  await release(changedTask, asHandedOver(secondResult), workbench);
+  await release(changedTask, asHandedOver(secondResult), context);
   expect(parse(machine.persistent)).toEqual(parse(configuration));
 });
 
 test("an answer in the longer form of an earlier release of the package is understood", async () => {
-  const { machine, workbench, configuration } = setupAdopt();
+  const { machine, context, configuration } = setupAdopt();
   const additions = [
     { what: "container", document: "config", path: ["machine", "files"], value: [] },
     ...files.map((file) => ({
@@ -99,31 +99,31 @@ test("an answer in the longer form of an earlier release of the package is under
     { what: "value", document: "config", path: ["machine", "sysctls", "one"], value: "1" },
   ];
   const formerResult = { hash: "0", added: { additions }, changed: true };
-  await adopt(task, undefined, workbench);
-  const secondResult = await adopt(task, asHandedOver(formerResult), workbench);
+  await adopt(task, undefined, context);
+  const secondResult = await adopt(task, asHandedOver(formerResult), context);
   expect(secondResult.changed).toBe(false);
   startProgramWithOutput(JSON.stringify(secondResult), "");
-  await release(task, asHandedOver(formerResult), workbench);
+  await release(task, asHandedOver(formerResult), context);
   expect(parse(machine.persistent)).toEqual(parse(configuration));
 });
 
 test("if the record of the additions is empty, adopt and release change nothing", async () => {
-  const { machine, workbench } = setupAdopt();
-  await adopt(task, undefined, workbench);
+  const { machine, context } = setupAdopt();
+  await adopt(task, undefined, context);
   const activeConfiguration = (machine.active = machine.persistent); // it has booted since
-  const secondResult = await adopt(task, undefined, workbench);
+  const secondResult = await adopt(task, undefined, context);
   expect(secondResult.changed).toBe(false);
-  await release(task, asHandedOver(secondResult), workbench);
+  await release(task, asHandedOver(secondResult), context);
   expect(machine.persistent).toBe(activeConfiguration);
 });
 
 test("patches whose record is too long in any form are refused, and nothing is staged", async () => {
-  const { machine, workbench } = setupAdopt();
+  const { machine, context } = setupAdopt();
   const sysctls = Object.fromEntries(
     Array.from({ length: 3_000 }, (_, number) => [`net.ipv4.conf.e${number}`, "1"]),
   );
   const message = await errorMessageOf(
-    adopt({ ...task, patches: [configurationText({ sysctls })] }, undefined, workbench),
+    adopt({ ...task, patches: [configurationText({ sysctls })] }, undefined, context),
   );
   expect(message).toMatch(
     /^machines\.gpu-1\.patches: the record .* Nothing was changed; set fewer values in the patches$/,

@@ -265,7 +265,7 @@ test("a failure of a verb for several machines is not attributed to the first ma
     image,
     configuration: "adopted",
     gpu: true,
-    wanted: "1",
+    settingsHash: "1",
   };
   const emptyTask = {
     omni: [],
@@ -281,7 +281,7 @@ test("a failure of a verb for several machines is not attributed to the first ma
     ...emptyTask,
     machines: [taskMachine],
     chart,
-    mark: { annotation: "a", ours: "b" },
+    mark: { annotation: "a", valuePrefix: "b" },
   };
   const { stderr } = await run("preflight", input, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
   expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl does not exist/m);

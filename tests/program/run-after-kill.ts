@@ -8,14 +8,14 @@ import type { setupUpgrade } from "./setup";
  * @returns the result of the run that ended, and the number of lines and calls so far.
  */
 export async function runAfterKill(
-  { workbench, machine, cluster, run }: ReturnType<typeof setupUpgrade>,
+  { context, machine, cluster, run }: ReturnType<typeof setupUpgrade>,
   killPoint: number | undefined,
 ): Promise<{ result: Awaited<ReturnType<typeof run>>; pointCount: number }> {
   let pointCount = 0;
   const reachPoint = (): void => {
     if (pointCount++ === killPoint) throw new Killed();
   };
-  workbench.report = reachPoint;
+  context.report = reachPoint;
   machine.afterCall = cluster.afterCall = reachPoint;
   if (killPoint !== undefined) await expect(run()).rejects.toThrow(Killed);
   return { result: await run(), pointCount };

@@ -1,4 +1,4 @@
-import type { Workbench } from "../../components/program/upgrade/run";
+import type { UpgradeContext } from "../../components/program/upgrade/run";
 import type { UpgradeTask } from "../../components/program/task";
 import { upgrade } from "../../components/program/upgrade/upgrade";
 import { FakeClock, FakeCluster, FakeMachine, createUpgradeTask } from "./fakes";
@@ -14,7 +14,7 @@ export function setupUpgrade(taskFields: Partial<UpgradeTask> = {}) {
   const cluster = new FakeCluster(clock, machine);
   const logLines: string[] = [];
   const task = createUpgradeTask(taskFields);
-  const workbench: Workbench = {
+  const context: UpgradeContext = {
     machine,
     others: new Map(),
     cluster,
@@ -27,9 +27,9 @@ export function setupUpgrade(taskFields: Partial<UpgradeTask> = {}) {
     machine,
     cluster,
     logLines,
-    workbench,
+    context,
     task,
-    run: (): ReturnType<typeof upgrade> => upgrade(task, workbench),
+    run: (): ReturnType<typeof upgrade> => upgrade(task, context),
   };
 }
 

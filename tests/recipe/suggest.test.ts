@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { closest, didYouMean, editDistance } from "../../components/recipe/rules/suggest";
+import { nearestWord, didYouMean, editDistance } from "../../components/recipe/rules/suggest";
 
 test.each([
   ["", "abc", 3],
@@ -65,9 +65,9 @@ test("with a limit, editDistance reads less than 30 % of the letter pairs of two
 });
 
 test("the nearest word is proposed, and no word if all are far", () => {
-  expect(closest("gpu", ["gpus", "role"])).toBe("gpus");
-  expect(closest("MACHINES", ["machines"])).toBe("machines");
-  expect(closest("nonsense", ["gpus", "role"])).toBeUndefined();
+  expect(nearestWord("gpu", ["gpus", "role"])).toBe("gpus");
+  expect(nearestWord("MACHINES", ["machines"])).toBe("machines");
+  expect(nearestWord("nonsense", ["gpus", "role"])).toBeUndefined();
   expect(didYouMean("productoin", ["lts", "production"])).toBe('did you mean "production"? ');
   expect(didYouMean("xyz", ["production"])).toBe("");
 });

@@ -1,7 +1,7 @@
 import type { V1Deployment } from "@kubernetes/client-node";
 import type { GpuProviderField } from "../../recipe/facts/gpu-provider";
 import { defined } from "../../recipe/mapping";
-import { type Keeper, keeperOf } from "./keeper";
+import { type ManagingTool, managingToolOf } from "./managing-tool";
 
 /** The parts of a DaemonSet or Deployment that show which program it runs. */
 export type Workload = Pick<V1Deployment, "kind" | "metadata" | "spec">;
@@ -14,7 +14,7 @@ export interface GpuOffer {
   namespace: string;
   /** Name of the Helm release, if the object's labels or annotations contain it. */
   release?: string;
-  keeper?: Keeper;
+  managedBy?: ManagingTool;
   /** Whether a Pulumi stack has installed the provider. It may be this stack. */
   byPulumi: boolean;
 }
@@ -69,7 +69,7 @@ function offerOf(workload: Workload): GpuOffer | undefined {
     byPulumi: managedFields.some(({ manager = "" }) => manager.startsWith("pulumi")),
     ...defined({
       release: annotations["meta.helm.sh/release-name"] ?? helm,
-      keeper: keeperOf(metadata),
+      managedBy: managingToolOf(metadata),
     }),
   };
 }

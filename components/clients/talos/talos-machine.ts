@@ -4,7 +4,7 @@ import { defined } from "../../recipe/mapping";
 import { imageId } from "../../recipe/machine/schematic";
 import { bootErrorsOf, consoleLines } from "./console";
 import { bootPartitionOf, bootsByGrub, takesImageArgs } from "./boot-loader";
-import { sealedVolumes } from "../../recipe/machine/secure-boot";
+import { volumesWithTpmKey } from "../../recipe/machine/secure-boot";
 import { installArgs, valuesOf } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
@@ -240,7 +240,9 @@ export class TalosMachine implements Machine {
         platform: platform?.spec?.platform as string | undefined,
         secureBoot: security?.spec?.secureBoot as boolean | undefined,
       }),
-      sealed: sealedVolumes(valuesOf(active)).flatMap(({ name, only }) => (only ? [name] : [])),
+      tpmVolumes: volumesWithTpmKey(valuesOf(active)).flatMap(({ name, only }) =>
+        only ? [name] : [],
+      ),
     };
   }
 

@@ -4,7 +4,7 @@ import {
   mergesInMemory,
   missingKeys,
 } from "../../recipe/machine/containerd/effective";
-import { wayBetween } from "../../recipe/effect/hops";
+import { upgradePath } from "../../recipe/effect/hops";
 import { findRelease } from "../../recipe/facts/talos-release";
 import { parseTalosVersion } from "../../recipe/facts/version";
 import type { MachineRecipe, Plan } from "../../recipe/types";
@@ -55,7 +55,7 @@ function release(
   ];
   if (!runningVersion || !plannedVersion) return differenceText;
   const byOmni = configuration === "omni";
-  const { hops, fault: finding } = wayBetween(runningVersion.text, plannedVersion.text, {
+  const { hops, fault: finding } = upgradePath(runningVersion.text, plannedVersion.text, {
     extensions,
     ownImage,
     byOmni,

@@ -151,10 +151,10 @@ function waitsForMarkers(
 
 /** Whether the stack's DaemonSet for the marker files exists and is ready on all of its nodes. */
 function markerKeeper(observations: Observations): boolean {
-  const keeper = (observations.daemonSets ?? []).find(({ name }) =>
+  const daemonSet = (observations.daemonSets ?? []).find(({ name }) =>
     name.includes("validation-markers"),
   );
-  return keeper !== undefined && keeper.desired > 0 && keeper.ready === keeper.desired;
+  return daemonSet !== undefined && daemonSet.desired > 0 && daemonSet.ready === daemonSet.desired;
 }
 
 /** The operator's pods that wait for marker files, one line each. */

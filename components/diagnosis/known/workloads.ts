@@ -1,4 +1,4 @@
-import { cudaFloor } from "../../recipe/facts/cuda";
+import { oldestDriverForCuda } from "../../recipe/facts/cuda";
 import { compareDotted } from "../../recipe/facts/version";
 import { workloadsOfKind } from "../../recipe/stack/workloads";
 import { matching } from "../evidence";
@@ -40,7 +40,9 @@ export const workloadFixes = fixesOf({
     source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility",
     check: "cuda-image",
     usedBy: (plan) =>
-      plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
+      plan.machines.some(({ driverVersion }) =>
+        isOlderThan(driverVersion, oldestDriverForCuda("13.0")),
+      ),
     // The message of the CUDA runtime, or that of nvidia-container-cli for images with NVIDIA_REQUIRE_CUDA.
     sign: (observations) =>
       matching(

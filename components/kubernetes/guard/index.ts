@@ -18,12 +18,12 @@ import {
 } from "./verdict";
 
 /**
- * The annotation that names an object's owner, and the beginning (`ours`) of its value on objects of this stack. The
+ * The annotation that names an object's owner, and the beginning (`valuePrefix`) of its value on objects of this stack. The
  * machine program recognizes the stack's objects by this annotation.
  */
-export const stackMark = (): { annotation: string; ours: string } => ({
+export const stackMark = (): { annotation: string; valuePrefix: string } => ({
   annotation: OWNER,
-  ours: `${stackName()}/`,
+  valuePrefix: `${stackName()}/`,
 });
 
 const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;

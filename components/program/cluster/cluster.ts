@@ -20,7 +20,7 @@ import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
 import {
   type AskedNode,
   askedNode,
-  isClassGiven,
+  didStackSetStorageClass,
   type NodeState,
   nodeState,
   type PodState,
@@ -189,15 +189,22 @@ export class KubernetesCluster {
     if (node === undefined) return undefined;
     const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(taint));
     const managedTaints = markedTaints(node.metadata?.annotations?.[TAINTED_BY]);
-    return { taints, ours: managedTaints, version: node.metadata?.resourceVersion ?? "" };
+    return { taints, stackTaints: managedTaints, version: node.metadata?.resourceVersion ?? "" };
   }
 
   /**
    * Replaces the node's list of taints, and the annotation that names this package's taints. Returns false, and changes
    * nothing, if the node's resource version is no longer `version`.
    */
-  async setTaints(name: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
-    const metadata = { resourceVersion: version, annotations: { [TAINTED_BY]: taintMark(ours) } };
+  async setTaints(
+    name: string,
+    { taints, stackTaints }: NodeTaints,
+    version: string,
+  ): Promise<boolean> {
+    const metadata = {
+      resourceVersion: version,
+      annotations: { [TAINTED_BY]: taintMark(stackTaints) },
+    };
     const body = { metadata, spec: { taints: taints.length > 0 ? taints : null } };
     return (await this.patch(name, body, { 409: "conflict" })) !== "conflict";
   }
@@ -319,7 +326,7 @@ export class KubernetesCluster {
       const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
       const { storageClassName: storageClass = "" } = spec;
       /** StorageClass that the stack set; undefined if the stack left it to the cluster. */
-      const statedClass = isClassGiven(managedFields) ? storageClass : undefined;
+      const statedClass = didStackSetStorageClass(managedFields) ? storageClass : undefined;
       return [{ name, namespace, owner, storageClass, givenClass: statedClass }];
     });
   }

@@ -10,8 +10,8 @@ import type { Cluster } from "./cluster";
  * the deletion of the operator's Helm release. Only then can the stack create a class of the same name. Changes
  * nothing.
  *
- * For an external class (`theirs`) there is no wait, and the class need not exist yet. A class with the name `nvidia`
- * must have the handler `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
+ * For an external class (`isExternal`) there is no wait, and the class need not exist yet. A class with the name
+ * `nvidia` must have the handler `nvidia`, which NVIDIA's toolkit on Talos registers (siderolabs/extensions,
  * 10-nvidia-container-runtime.part).
  *
  * @throws Failure if another owner has a class of that name, or if the operator's class still exists at the limit. The
@@ -45,7 +45,7 @@ export async function awaitFree(
       return { not: `it belongs to ${policyText}` };
     }
     const owner = existing?.annotations[mark.annotation] ?? "";
-    if (existing === undefined || owner.startsWith(mark.ours))
+    if (existing === undefined || owner.startsWith(mark.valuePrefix))
       return { done: { runtimeClass: name } };
     if (owner !== "")
       throw new Failure({
@@ -63,7 +63,7 @@ export async function awaitFree(
         })
       : wrongHandler(existing.handler);
   };
-  if (!task.theirs)
+  if (!task.isExternal)
     return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (limitText) => ({
       field,
       problem: `RuntimeClass ${name} was not deleted ${limitText}`,

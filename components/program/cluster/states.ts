@@ -16,7 +16,7 @@ const stackManagers = [MANAGER, "pulumi-kubernetes"];
  * fields of a new object before admission sets the default class (kubernetes,
  * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
-export const isClassGiven = (
+export const didStackSetStorageClass = (
   managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[],
 ): boolean =>
   managedFields.some(({ manager = "", fieldsV1 }) => {

@@ -4,7 +4,7 @@ import type { NodeTaintState } from "../task";
 export interface NodeTaints {
   taints: NodeTaintState[];
   /** Taints that the node's annotation names as this program's, even if the node no longer has them. */
-  ours: NodeTaintState[];
+  stackTaints: NodeTaintState[];
 }
 
 /**

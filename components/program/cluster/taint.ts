@@ -130,7 +130,7 @@ async function replaceTaints(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const nodeTaints = await nodes.taints(machine);
     if (nodeTaints === undefined) return undefined;
-    const managedBefore = [...previousTaints, ...nodeTaints.ours];
+    const managedBefore = [...previousTaints, ...nodeTaints.stackTaints];
     const managedNow = taints.filter(
       (plannedTaint) =>
         !hasTaint(nodeTaints.taints, plannedTaint) || hasTaint(managedBefore, plannedTaint),
@@ -141,11 +141,15 @@ async function replaceTaints(
     const nextTaints = taints.reduce(withTaint, taintsWithout(nodeTaints.taints, dropped));
     if (
       isDeepStrictEqual(nextTaints, nodeTaints.taints) &&
-      taintMark(managedNow) === taintMark(nodeTaints.ours)
+      taintMark(managedNow) === taintMark(nodeTaints.stackTaints)
     )
       return managedNow;
     if (
-      await nodes.setTaints(machine, { taints: nextTaints, ours: managedNow }, nodeTaints.version)
+      await nodes.setTaints(
+        machine,
+        { taints: nextTaints, stackTaints: managedNow },
+        nodeTaints.version,
+      )
     ) {
       reportTaints("taint", taintsWithout(nextTaints, nodeTaints.taints), report);
       reportTaints("untaint", taintsWithout(nodeTaints.taints, nextTaints), report);

@@ -7,7 +7,7 @@ import {
   isOurOmniId,
   omniLabel,
   overridingPatches,
-  rivalPatches,
+  conflictingPatches,
   templateAnnotation,
 } from "../../recipe/machine/omni";
 import { readPatch } from "../../recipe/machine/user-patches";
@@ -119,7 +119,7 @@ async function rivalPatchFindings(
   const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
   const otherPatches = (await omni.patches()).filter(({ id }) => !isOurOmniId(id, task.uuid));
   const field = `machines.${task.machine}.containerd`;
-  const writing = rivalPatches(otherPatches, machine, ownIds).map(({ id, scope }) => ({
+  const writing = conflictingPatches(otherPatches, machine, ownIds).map(({ id, scope }) => ({
     field,
     problem: `the patch ${id} in Omni, for ${scope}, also writes ${customizationPath}`,
     why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes. Talos 1.14 and newer silently use only the first of the two",

@@ -8,7 +8,7 @@ import type { Machine } from "../../clients/talos/talos-machine";
 import type { Omni, OmniImageState } from "../../clients/omni/server";
 import { Phases } from "../progress";
 import type { OmniWaitTask, UpgradeResult } from "../task";
-import type { Workbench } from "../upgrade/run";
+import type { UpgradeContext } from "../upgrade/run";
 import { loadedDriver } from "../../clients/talos/driver";
 import { driverProblems } from "../seen/driver";
 import { criProblem } from "../seen/sandbox";
@@ -20,7 +20,7 @@ import { criProblem } from "../seen/sandbox";
  * second reboot (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit
  * allows two. Changes nothing; may be repeated at any time.
  *
- * @param bench.machine the machine, through Omni's proxy, which allows only reading.
+ * @param context.machine the machine, through Omni's proxy, which allows only reading.
  * @throws Failure at the limit, with everything that is still missing. Also throws if Talos pauses the machine's boot a
  * second time, because the pauses would then repeat forever, or if a pause lasts longer than the limit.
  */
@@ -31,7 +31,7 @@ export async function waitForOmni(
     machine,
     clock,
     report,
-  }: Pick<Workbench, "machine" | "clock" | "report"> & { omni: Omni },
+  }: Pick<UpgradeContext, "machine" | "clock" | "report"> & { omni: Omni },
 ): Promise<UpgradeResult> {
   const phases = new Phases(clock, report);
   const limit = 2 * parseDuration(task.timeouts.reboot) + parseDuration(task.timeouts.verify);

@@ -70,7 +70,7 @@ export async function askMachines(
         poll: 1_000,
         look: async () => {
           const running = await talos.schematic();
-          const ownSchematics = [schematicId, ...(previousMachines[machine]?.brought ?? [])];
+          const ownSchematics = [schematicId, ...(previousMachines[machine]?.schematics ?? [])];
           const ownSchematic =
             running !== undefined && ownSchematics.includes(running) ? running : undefined;
           const image = await talos.image();
@@ -182,10 +182,10 @@ const changedMachines = (
   machines: readonly AskedMachine[],
   previousMachines: PreflightResult["machines"],
 ): AskedMachine[] =>
-  machines.filter(({ machine, wanted, address }) => {
+  machines.filter(({ machine, settingsHash, address }) => {
     const previous = previousMachines[machine];
     return (
-      previous?.wanted !== wanted ||
+      previous?.hash !== settingsHash ||
       (previous.place !== undefined && previous.place.addressOrUuid !== address)
     );
   });

@@ -42,13 +42,15 @@ function answerWith(
     places.set(text, historyIndex);
     return historyIndex;
   };
-  const talosMachines = machines.map(({ machine, schematicId, wanted, configuration, address }) => {
-    const earlierSchematics = (previousMachines[machine]?.brought ?? []).filter(
-      (id) => id !== schematicId,
-    );
-    const brought = placeOf([schematicId, ...earlierSchematics].slice(0, length));
-    return [machine, { wanted, brought, [configuration]: address }] as const;
-  });
+  const talosMachines = machines.map(
+    ({ machine, schematicId, settingsHash, configuration, address }) => {
+      const earlierSchematics = (previousMachines[machine]?.schematics ?? []).filter(
+        (id) => id !== schematicId,
+      );
+      const history = placeOf([schematicId, ...earlierSchematics].slice(0, length));
+      return [machine, { hash: settingsHash, history, [configuration]: address }] as const;
+    },
+  );
   const omniMachines = omni.map(({ machine, uuid }) => [machine, { omni: uuid }] as const);
   return { machines: Object.fromEntries([...talosMachines, ...omniMachines]), histories };
 }
@@ -61,7 +63,7 @@ function answerWith(
  *
  * @param previousMachines the last update's record of each machine, by node name.
  */
-export function takenAway(
+export function reusedPlaceFindings(
   { machines, omni }: AllMachines,
   previousMachines: Record<string, Remembered>,
 ): FieldFinding[] {

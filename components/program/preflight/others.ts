@@ -1,5 +1,5 @@
 import type { GpuOffer } from "../../clients/kubernetes/gpu-offers";
-import { keeperWords, removeWords } from "../../clients/kubernetes/keeper";
+import { managingToolText, removeWords } from "../../clients/kubernetes/managing-tool";
 import type { FieldFinding } from "../../clients/failure";
 import { gpuProviderOfField } from "../../recipe/facts/gpu-provider";
 import type { Report } from "../progress";
@@ -28,7 +28,7 @@ export async function foreignOffers(
   const findings: FieldFinding[] = [];
   for (const offer of offers.filter((candidate) => isForeign(candidate, installs, withoutPlugin))) {
     const owner = await cluster.annotationOf(offer.namespace, mark.annotation);
-    if (owner?.startsWith(mark.ours) !== true) findings.push(problemOf(offer, installs));
+    if (owner?.startsWith(mark.valuePrefix) !== true) findings.push(problemOf(offer, installs));
   }
   return findings;
 }
@@ -48,14 +48,15 @@ function isForeign(offer: GpuOffer, installs: Installs, withoutPlugin: boolean):
 }
 
 function problemOf(
-  { field, title, namespace, keeper }: GpuOffer,
+  { field, title, namespace, managedBy }: GpuOffer,
   installs: Installs,
 ): FieldFinding {
-  const whose = keeper === undefined ? "of an unknown owner" : `managed by ${keeperWords(keeper)}`;
+  const whose =
+    managedBy === undefined ? "of an unknown owner" : `managed by ${managingToolText(managedBy)}`;
   const remove =
-    keeper === undefined
+    managedBy === undefined
       ? `kubectl delete ${kubectlName(title)} -n ${namespace}`
-      : removeWords(keeper);
+      : removeWords(managedBy);
   return {
     field: installs.field,
     problem: `the cluster already has a ${gpuProviderOfField(field).words} (${title}, ${whose}), and this stack would install its own`,

@@ -11,7 +11,7 @@ import { sizesOf } from "./boot-images";
 import { askForChart, askForInstallers } from "./sources";
 import type { AskedNode, Cluster } from "../cluster/cluster";
 import { askMachines, warnOfCordons } from "./machines";
-import { remembered, takenAway } from "./memory";
+import { remembered, reusedPlaceFindings } from "./memory";
 import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
 import { releasesOf } from "./listed-releases";
@@ -92,7 +92,7 @@ export async function preflight(
   );
   const allFindings = await Promise.all([
     Promise.resolve(context.expired),
-    Promise.resolve(takenAway(task, previousMachines)),
+    Promise.resolve(reusedPlaceFindings(task, previousMachines)),
     askForChart(task, web, places, report),
     askForInstallers(task.installers, web, places, report),
     kubernetes.then(({ findings }) => findings),
@@ -114,18 +114,18 @@ export async function preflight(
   ]);
   const findings = allFindings.flat();
   if (findings.length > 0) throw new Failure(...findings);
-  const { together, release } = await kubernetes;
+  const { sameClusterHash, release } = await kubernetes;
   const { cluster } = context;
   if (cluster && (await nodes).length > 0)
     await warnOfCordons(machines, previousMachines, cluster, report);
-  return { ...remembered(task, previousMachines), ...defined({ together, release }) };
+  return { ...remembered(task, previousMachines), ...defined({ sameClusterHash, release }) };
 }
 
 /** Result of the checks that use Kubernetes. */
 interface KubernetesAnswer {
   findings: FieldFinding[];
-  /** Hash of talosconfig and kubeconfig; the field `together` of `preflightResult`. */
-  together?: string;
+  /** Hash of talosconfig and kubeconfig; the field `sameClusterHash` of `preflightResult`. */
+  sameClusterHash?: string;
   /** Hash of the checked settings; the field `release` of `preflightResult`. */
   release?: string | undefined;
   /** Nodes of the cluster; absent if Kubernetes did not list them. */
@@ -137,7 +137,7 @@ const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 async function askKubernetes(
   task: PreflightTask,
   context: PreflightContext,
-  previous: Pick<PreflightResult, "together" | "release"> | undefined,
+  previous: Pick<PreflightResult, "sameClusterHash" | "release"> | undefined,
 ): Promise<KubernetesAnswer> {
   const { cluster, clock, report } = context;
   if (cluster === undefined) return noAnswer;
@@ -176,7 +176,7 @@ async function askKubernetes(
   await warnOfOperatorsClass(task, cluster, report);
   const unknownText = (why: string): string =>
     `not known whether the update would replace volumes (${why})`;
-  const step = task.release?.wanted === previous?.release ? undefined : task.release;
+  const step = task.release?.settingsHash === previous?.release ? undefined : task.release;
   const objects = [
     ...(step === undefined
       ? []
@@ -203,15 +203,15 @@ async function askKubernetes(
     JSON.stringify([cluster.server, cluster.authority, context.talosconfig]),
     16,
   );
-  const release = task.release?.wanted;
-  if (credentialsHash === previous?.together)
-    return { findings: objects, together: credentialsHash, release, nodes };
+  const release = task.release?.settingsHash;
+  if (credentialsHash === previous?.sameClusterHash)
+    return { findings: objects, sameClusterHash: credentialsHash, release, nodes };
   const { verdict, findings } = await foreignKubeconfig(task, nodes, context);
   return {
     findings: [...objects, ...findings],
     release,
     nodes,
-    ...(verdict === "yes" ? { together: credentialsHash } : {}),
+    ...(verdict === "yes" ? { sameClusterHash: credentialsHash } : {}),
   };
 }
 
@@ -243,16 +243,16 @@ function unreachable(
  * their machine reboots.
  */
 async function warnOfClass(
-  { classGone }: PreflightTask,
+  { removedRuntimeClass }: PreflightTask,
   cluster: AskedCluster,
   report: Report,
 ): Promise<void> {
-  if (classGone === undefined) return;
-  const { name, but } = classGone;
+  if (removedRuntimeClass === undefined) return;
+  const { name, exceptNamespace } = removedRuntimeClass;
   const unknownText = (why: string): string =>
     `not known whether other users' pods use RuntimeClass ${name} (${why})`;
   const pods = await answerOrReport([], cluster.podsOfClass(name), report, unknownText);
-  const otherPods = pods.filter((pod) => !pod.startsWith(`${but}/`));
+  const otherPods = pods.filter((pod) => !pod.startsWith(`${exceptNamespace}/`));
   const moreText = otherPods.length > 5 ? ` and ${otherPods.length - 5} more` : "";
   if (otherPods.length > 0)
     report(
@@ -304,7 +304,7 @@ async function foreignNamespaces(
       report,
       unknownText,
     );
-    if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
+    if (owner === undefined || owner.startsWith(task.mark.valuePrefix)) continue;
     findings.push({
       field: "kubeconfig",
       problem: `Namespace ${name} was made by ${owner.split(" ")[0]!}`,

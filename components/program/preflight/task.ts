@@ -17,7 +17,7 @@ const askedMachine = upgradeTask
     ownImage: true,
     image: true,
     drop: true,
-    unnamedDriver: true,
+    driverFieldsFromCard: true,
   })
   .extend({
     /** Whether this stack owns the machine's configuration or adopted it. */
@@ -35,7 +35,7 @@ const askedMachine = upgradeTask
      * Hash of all settings whose change may reboot the machine. If the hash changes, the preflight checks the machine
      * again.
      */
-    wanted: z.string(),
+    settingsHash: z.string(),
   });
 /** A machine that the preflight asks about, as the program reads it. */
 export type AskedMachine = z.infer<typeof askedMachine>;
@@ -75,7 +75,7 @@ export const preflightTask = z.strictObject({
        * Hash of the settings that change a machine's Kubernetes release. If the hash changes, the preflight checks the
        * cluster again.
        */
-      wanted: z.string(),
+      settingsHash: z.string(),
     })
     .optional(),
   namespaces: z.array(z.string()),
@@ -93,10 +93,10 @@ export const preflightTask = z.strictObject({
   ),
   mark: ownersMark,
   /**
-   * A RuntimeClass for which no machine will have a handler. The preflight ignores pods in the namespace `but`, which
-   * is the stack's, because this update changes them. `classGone` is absent if machines have the handler.
+   * A RuntimeClass for which no machine will have a handler. The preflight ignores pods in the stack's namespace
+   * (`exceptNamespace`), because this update changes them. `removedRuntimeClass` is absent if machines have the handler.
    */
-  classGone: z.strictObject({ name: z.string(), but: z.string() }).optional(),
+  removedRuntimeClass: z.strictObject({ name: z.string(), exceptNamespace: z.string() }).optional(),
   /** Whether the update drains machines, which needs the Kubernetes API. */
   drain: z.boolean(),
   /** How long the preflight waits for an answer of Kubernetes. */
@@ -108,10 +108,10 @@ export type PreflightTask = z.infer<typeof preflightTask>;
 
 /** A machine in the answer. */
 const keptMachine = z.object({
-  /** The machine's `wanted` hash at its last check; absent for an Omni machine. */
-  wanted: z.string().optional(),
+  /** The machine's `settingsHash` at its last check; absent for an Omni machine. */
+  hash: z.string().optional(),
   /** Index of the machine's schematics in `histories`; absent for an Omni machine. */
-  brought: z.number().optional(),
+  history: z.number().optional(),
   /**
    * Exactly one of `owned`, `adopted` and `omni` is set, and says who owns the configuration. The value of `owned` and
    * `adopted` is the machine's address, the value of `omni` the machine's UUID.
@@ -135,23 +135,23 @@ export const preflightResult = z
      * Hash of a talosconfig and a kubeconfig that are known to belong to one cluster. Absent if it is unknown whether
      * they do.
      */
-    together: z.string().optional(),
-    /** `wanted` hash of the last check of the Kubernetes release; absent without a check. */
+    sameClusterHash: z.string().optional(),
+    /** `settingsHash` of the last check of the Kubernetes release; absent without a check. */
     release: z.string().optional(),
   })
-  .transform(({ machines, histories, together, release }) => ({
+  .transform(({ machines, histories, sameClusterHash, release }) => ({
     machines: Object.fromEntries(
       Object.entries(machines).map(
-        ([name, { wanted, brought = -1, ...places }]): [string, Remembered] => {
+        ([name, { hash, history = -1, ...places }]): [string, Remembered] => {
           const owner = (["owned", "adopted", "omni"] as const).find(
             (candidate) => places[candidate] !== undefined,
           );
           const place = owner && { owner, addressOrUuid: places[owner]! };
-          return [name, { wanted, brought: histories[brought] ?? [], place }];
+          return [name, { hash, schematics: histories[history] ?? [], place }];
         },
       ),
     ),
-    together,
+    sameClusterHash,
     release,
   }));
 /** The answer as the program writes it. */
@@ -161,10 +161,10 @@ export type PreflightResult = z.infer<typeof preflightResult>;
 
 /** Facts about a machine that the last update recorded. */
 export interface Remembered {
-  /** The machine's `wanted` hash at its last check; undefined for an Omni machine. */
-  wanted: string | undefined;
+  /** The machine's `settingsHash` at its last check; undefined for an Omni machine. */
+  hash: string | undefined;
   /** Schematics that the stack has installed on the machine, the newest first. */
-  brought: string[];
+  schematics: string[];
   /**
    * Who owns the machine's configuration, with the machine's address or its UUID in Omni; undefined if the recorded
    * answer lacks both.

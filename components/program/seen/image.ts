@@ -2,10 +2,10 @@ import {
   losses,
   type NextImage,
   type RunningImage,
-  unansweredArgs,
+  ignoredArgsFindings,
 } from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
-import { unbootable, unknownKeys } from "../../recipe/machine/secure-boot";
+import { unbootable, signatureLines } from "../../recipe/machine/secure-boot";
 import type { Report } from "../progress";
 import type { UpgradeTask } from "../task";
 
@@ -23,7 +23,7 @@ import type { UpgradeTask } from "../task";
 export function checkImage(
   task: Pick<
     UpgradeTask,
-    "machine" | "image" | "installerImage" | "ownImage" | "drop" | "unnamedDriver"
+    "machine" | "image" | "installerImage" | "ownImage" | "drop" | "driverFieldsFromCard"
   > & {
     gpu: boolean;
   },
@@ -33,7 +33,7 @@ export function checkImage(
   report: Report = () => undefined,
 ): FieldFinding[] {
   const { installerImage, ownImage = false } = task;
-  for (const line of unknownKeys(image, installerImage, ownImage))
+  for (const line of signatureLines(image, installerImage, ownImage))
     report(`warning: ${task.machine}: ${line}`);
   if (ownImage) return unbootable(task.machine, image, installerImage, ownImage);
   const { extensions, kernelArgs, overlay } = task.image;
@@ -44,12 +44,12 @@ export function checkImage(
     ...(overlay === undefined ? {} : { overlay }),
     installer: installerImage,
     gpu: task.gpu,
-    unnamedDriver: task.unnamedDriver,
+    driverFieldsFromCard: task.driverFieldsFromCard,
   };
   return [
     ...(isForeignImage
       ? losses(task.machine, image, next, task.drop)
       : unbootable(task.machine, image, installerImage)),
-    ...unansweredArgs(task.machine, image, next),
+    ...ignoredArgsFindings(task.machine, image, next),
   ];
 }

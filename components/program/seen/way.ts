@@ -2,7 +2,7 @@ import type { FieldFinding, FindingText } from "../../clients/failure";
 import { kubeletRelease } from "../../clients/talos/configuration-text";
 import { loadedDriver } from "../../clients/talos/driver";
 import type { Machine } from "../../clients/talos/talos-machine";
-import { minorsBetween, wayBetween } from "../../recipe/effect/hops";
+import { minorsBetween, upgradePath } from "../../recipe/effect/hops";
 import type { UpgradeTask } from "../task";
 
 /** Lists the releases that the Image Factory of an installer image has; undefined if the Factory does not answer. */
@@ -29,7 +29,7 @@ export async function wayOf(
   releases: Releases,
 ): Promise<MachineWay> {
   const isFar = minorsBetween(running, talosVersion) > 1;
-  const { hops, fault: finding } = wayBetween(
+  const { hops, fault: finding } = upgradePath(
     running,
     talosVersion,
     isFar

@@ -28,7 +28,7 @@ export type NodeCluster = Pick<
 >;
 
 /** Inputs and clients of the upgrade. */
-export interface Workbench {
+export interface UpgradeContext {
   machine: Machine;
   /** The other control planes of the stack by address. */
   others: Map<string, Machine>;
@@ -53,7 +53,7 @@ export interface Workbench {
 }
 
 /** One run of the upgrade program on one machine. Each of its phases first checks the machine. */
-export interface Run extends Workbench {
+export interface Run extends UpgradeContext {
   task: UpgradeTask;
   /** Milliseconds. */
   limits: UpgradeLimits;
@@ -70,10 +70,10 @@ export interface Run extends Workbench {
 }
 
 /** A new run. */
-export function runOf(task: UpgradeTask, bench: Workbench): Run {
-  const { machine, clock, report } = bench;
+export function runOf(task: UpgradeTask, context: UpgradeContext): Run {
+  const { machine, clock, report } = context;
   return {
-    ...bench,
+    ...context,
     task,
     limits: limitsOf(task.timeouts),
     poll: task.pollSeconds * 1_000,
@@ -82,7 +82,7 @@ export function runOf(task: UpgradeTask, bench: Workbench): Run {
       remedy: `correct that setting in the stack or in the machine's configuration (\`talosctl -n ${task.address} edit machineconfig\` ends the pause with a reboot)`,
       report,
     }),
-    phases: new Phases(clock, report, (phase) => changesSomething(phase) && bench.touches?.()),
+    phases: new Phases(clock, report, (phase) => changesSomething(phase) && context.touches?.()),
   };
 }
 

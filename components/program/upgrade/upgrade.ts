@@ -1,6 +1,6 @@
 import { CallError, Failure, lastLine } from "../../clients/failure";
 import { loadedDriver } from "../../clients/talos/driver";
-import { wayBetween } from "../../recipe/effect/hops";
+import { upgradePath } from "../../recipe/effect/hops";
 import type { UpdateEffect } from "../../recipe/effect/update-effect";
 import { uncordonCommand } from "../cluster/cordon-mark";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
@@ -13,7 +13,7 @@ import { precheck } from "./precheck";
 import { awaitKubernetes, pullKubernetes, runsKubernetes } from "./kubernetes";
 import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
-import { patiently, type Run, runOf, type Workbench } from "./run";
+import { patiently, type Run, runOf, type UpgradeContext } from "./run";
 import { isWell, verify } from "./verify";
 
 /**
@@ -27,16 +27,16 @@ import { isWell, verify } from "./verify";
  */
 export async function upgrade(
   task: UpgradeTask,
-  bench: Workbench,
+  context: UpgradeContext,
   previous?: Pick<UpgradeResult, "schematicId">,
 ): Promise<UpgradeResult> {
-  const run = runOf(task, bench);
+  const run = runOf(task, context);
   try {
     return await runPhases(run, previous);
   } catch (error) {
     const { cordoned } = await earlierRun(run).catch(() => ({ cordoned: false }));
     if (cordoned)
-      bench.report(
+      context.report(
         `node ${task.machine} ${STAYS_CORDONED}; to abandon the upgrade, run \`${uncordonCommand(task.machine)}\``,
       );
     throw error;
@@ -72,7 +72,7 @@ async function runPhases(
   let compared = await compare(run, pauseProblem);
   const { paused } = compared;
   if (paused) {
-    const { fault: finding } = wayBetween(compared.before.talosVersion, task.talosVersion);
+    const { fault: finding } = upgradePath(compared.before.talosVersion, task.talosVersion);
     const findingsOfWay = wayFindings(task, finding);
     await precheck(run, compared, broughtBy(compared), {
       next: task,
@@ -208,7 +208,7 @@ const apply = (run: Run): Promise<boolean> =>
  *
  * @returns whether the configuration is in effect.
  */
-export async function applyLive({ machine, report }: Workbench): Promise<boolean> {
+export async function applyLive({ machine, report }: UpgradeContext): Promise<boolean> {
   const { persistent } = await machine.configurations();
   if (persistent === undefined) return false;
   try {

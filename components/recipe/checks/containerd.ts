@@ -66,7 +66,7 @@ export const containerdChecks = {
       const containerd = containerdOf(talosVersion);
       const spec = machine.spec.containerd;
       if (!spec) return [];
-      const { error, clashes } = containerdPart(spec, plan.injection);
+      const { error, conflicts } = containerdPart(spec, plan.injection);
       const field = ".containerd.extra";
       const table = parseToml(spec.extra ?? "").table ?? {};
       const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
@@ -84,7 +84,7 @@ export const containerdChecks = {
               remedy: "correct the TOML",
             }
           : undefined,
-        ...clashes.map((key) => ({
+        ...conflicts.map((key) => ({
           field,
           problem: `sets ${key}, but another field of containerd sets a different value`,
           why: "only one of the two values would take effect",

@@ -5,9 +5,9 @@ import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
-import { isSigned, sealedVolumes } from "../machine/secure-boot";
+import { isSigned, volumesWithTpmKey } from "../machine/secure-boot";
 import { asText, listOf, type Nested, placeOfRepeated, valueAt } from "../mapping";
-import { closest, didYouMean, type FindingText, type FieldFinding, shown } from "../rules";
+import { nearestWord, didYouMean, type FindingText, type FieldFinding, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import {
   type CheckContext,
@@ -38,7 +38,7 @@ export const imageChecks = {
         const knownExtensions = release
           ? [...extensionsOf(release.minor.minor)].map(withoutPrefix)
           : [];
-        const closestName = closest(withoutPrefix(name), knownExtensions);
+        const closestName = nearestWord(withoutPrefix(name), knownExtensions);
         // A user's own Factory may have further extensions. The update requests its installer image before any machine
         // reboots.
         if (spec.factoryUrl !== undefined && closestName === undefined && !soundsLikeNvidia(name))
@@ -207,7 +207,7 @@ export const imageChecks = {
       "talos v1.14.1, internal/pkg/secureboot/tpm2/seal.go and unseal.go (both read the image's PCR key), internal/pkg/uki/uki.go (only a signed image has it)",
     ofFiles: true,
     find: forEachPatch(({ patch, machines }) => {
-      const [volume] = sealedVolumes(patch.documents.map(valueOfDocument));
+      const [volume] = volumesWithTpmKey(patch.documents.map(valueOfDocument));
       const machine = machines.find(
         ({ spec, recipe }) =>
           spec.configuration !== "omni" &&

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { judgesOf, judgeValues } from "../facts/chart";
+import { releasesToCheckWith, checkValues } from "../facts/chart";
 import { injectionOf } from "../facts/talos-release";
 import {
   type GpuProviderField,
@@ -21,12 +21,12 @@ export const releaseRisks = {
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version }) => {
-      const judges = judgesOf(chart, version).map((judge) => judge.version);
-      return judges.length > 0 && !judges.includes(version.replace(/^v/, ""))
+      const knownReleases = releasesToCheckWith(chart, version).map((judge) => judge.version);
+      return knownReleases.length > 0 && !knownReleases.includes(version.replace(/^v/, ""))
         ? {
             field: `${field}.version`,
             problem: `${chart} ${version} is not in this package's tables`,
-            why: `the package checks its values by the known releases ${judges.join(" and ")}`,
+            why: `the package checks its values by the known releases ${knownReleases.join(" and ")}`,
             remedy: "compare the values with `helm show values`",
           }
         : undefined;
@@ -38,7 +38,7 @@ export const releaseRisks = {
     source: "components/recipe/facts/data/charts: values.yaml and templates of each release",
     ofFiles: false,
     find: ofReleases(({ field, chart, version, values }) =>
-      judgeValues(chart, version, values).uncheckable.map((path) => ({
+      checkValues(chart, version, values).uncheckable.map((path) => ({
         field: `${field}.values.${path}`,
         problem: `it is unknown whether ${chart} ${version} has this value`,
         why: "Helm silently ignores a value that the chart does not have",

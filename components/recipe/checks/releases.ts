@@ -1,4 +1,4 @@
-import { wayBetween } from "../effect/hops";
+import { upgradePath } from "../effect/hops";
 import { injectionOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
@@ -148,7 +148,7 @@ export const releaseChecks = {
       const kubernetes =
         machine.spec.configuration === "owned" ? spec.kubernetesVersion : undefined;
       const basis = { extensions, ownImage, kubernetes, byOmni };
-      const { fault } = wayBetween(running.text, target.text, basis);
+      const { fault } = upgradePath(running.text, target.text, basis);
       return fault ? { field, ...fault } : [];
     }),
   },

@@ -1,4 +1,4 @@
-import { hintOf, judgeValues, nearestPathTo, type ChartValueFinding } from "../facts/chart";
+import { hintOf, checkValues, nearestPathTo, type ChartValueFinding } from "../facts/chart";
 import { chartOfField, type ReleaseField, releaseFields } from "../facts/gpu-provider";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../cluster/values";
@@ -65,8 +65,8 @@ function misnamedValues({ spec, plan }: CheckContext, field: ReleaseField): Foun
   const { version, values } = spec[field] ?? {};
   const name = chartOfField(field);
   if (version === undefined || !values) return undefined;
-  const { findings, judge } = judgeValues(name, version, values);
-  if (judge === undefined) return undefined;
+  const { findings, checkedWith } = checkValues(name, version, values);
+  if (checkedWith === undefined) return undefined;
   return findings.map(({ path, kind }: ChartValueFinding) => {
     const valuePath = `${field}.values.${path}`;
     if (kind === "boolean")
@@ -83,7 +83,7 @@ function misnamedValues({ spec, plan }: CheckContext, field: ReleaseField): Foun
         why: "the chart's template misreads the value, or fails",
         remedy: "write it in the form that `helm show values` shows",
       };
-    const suggestedPath = nearestPathTo(judge, path);
+    const suggestedPath = nearestPathTo(checkedWith, path);
     const question = suggestedPath === undefined ? "" : `did you mean "${suggestedPath}"? `;
     return {
       field: valuePath,

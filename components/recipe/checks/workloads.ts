@@ -1,6 +1,6 @@
 import { architectureOf, isOfArm64, lastCudaOf } from "../facts/card";
 import { processors } from "../facts/data/images.json";
-import { cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
+import { oldestDriverForCuda, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
 import { gpuProviderOf } from "../facts/gpu-provider";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
@@ -37,7 +37,7 @@ export const workloadChecks = {
       ];
       return images.flatMap(({ field, image, gpuMachines }) => {
         const cuda = cudaOfImage(image);
-        const floor = cuda && cudaFloor(cuda);
+        const floor = cuda && oldestDriverForCuda(cuda);
         if (!cuda || !floor) return [];
         // The check cuda-compat reports data-center cards.
         const machineWithOldDriver = gpuMachines.find(

@@ -4,7 +4,7 @@ import type { FindingText } from "../rules";
 import { changesOf, identityChanges, isOfPackage, shortText, type Change } from "./changes";
 import { driftFinding } from "../facts/contract";
 import { contractFinding, handOverFinding, generatedOf, kubernetesPathFinding } from "./findings";
-import { wayBetween, wayText } from "./hops";
+import { upgradePath, wayText } from "./hops";
 import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";
 import type { Plan } from "../types";
@@ -79,7 +79,7 @@ export function effectOfLook(state: MachineState): MachineEffect {
 
 /**
  * Reason why an update refuses to bring a machine to a state; undefined if none is known. The upgrade program checks
- * the step between Talos releases by the same rule (`wayBetween`) when it reads the machine.
+ * the step between Talos releases by the same rule (`upgradePath`) when it reads the machine.
  *
  * @param machine node name.
  * @param runs Talos release that the last successful update saw on the machine, if there was one.
@@ -110,7 +110,7 @@ export function refusalOf(
       `machines.${machine}.talosVersion`,
       currentVersion &&
         wantedVersion &&
-        wayBetween(currentVersion.text, wantedVersion.text, hopBasisOf(after)).fault,
+        upgradePath(currentVersion.text, wantedVersion.text, hopBasisOf(after)).fault,
     ) ??
     findingText(
       `machines.${machine}.versionContract`,
@@ -144,7 +144,7 @@ function wayTo(
   const runningVersion = parseTalosVersion(runningRelease);
   const wantedVersion = parseTalosVersion(after.rebootsIfChanged.talosVersion ?? "");
   if (!runningVersion || !wantedVersion || after.configuration === "omni") return undefined;
-  const { hops } = wayBetween(runningVersion.text, wantedVersion.text, hopBasisOf(after));
+  const { hops } = upgradePath(runningVersion.text, wantedVersion.text, hopBasisOf(after));
   return hops.length > 0
     ? { hops, text: wayText(runningVersion.text, hops, wantedVersion.text) }
     : undefined;

@@ -12,7 +12,7 @@ import { majorOf, parseTalosVersion } from "../facts/version";
 import type { FindingText } from "../rules";
 
 /**
- * Facts that decide whether one update can upgrade a machine over several minors. `wayBetween` ignores absent facts.
+ * Facts that decide whether one update can upgrade a machine over several minors. `upgradePath` ignores absent facts.
  */
 export interface HopBasis {
   /** Official extensions of the wanted image. */
@@ -70,7 +70,7 @@ export const mostHops = (target: string): number =>
  * not compare a machine's new release with those of the other machines (talos, cmd/installer/pkg/install/preflight.go).
  * But etcd supports only members at most one minor apart.
  */
-export function wayBetween(running: string, target: string, basis: HopBasis = {}): HopPlan {
+export function upgradePath(running: string, target: string, basis: HopBasis = {}): HopPlan {
   if (semver.lt(target, running))
     return {
       hops: [],

@@ -72,7 +72,7 @@ export function stepFindings(step: KubernetesStep): FindingText[] {
 }
 
 function apiServerFindings(
-  wanted: string,
+  target: string,
   targetMinor: number,
   oldest: number,
   newest: number,
@@ -80,7 +80,7 @@ function apiServerFindings(
   if (targetMinor < newest)
     return [
       {
-        problem: `${wanted} is older than the 1.${newest} that kube-apiserver runs`,
+        problem: `${target} is older than the 1.${newest} that kube-apiserver runs`,
         why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
         remedy: `write the release of 1.${newest} that kube-apiserver runs, or a newer one`,
       },
@@ -88,7 +88,7 @@ function apiServerFindings(
   if (targetMinor <= oldest + 1) return [];
   return [
     {
-      problem: `${wanted} is ${targetMinor - oldest} minor releases newer than the 1.${oldest} that kube-apiserver runs`,
+      problem: `${target} is ${targetMinor - oldest} minor releases newer than the 1.${oldest} that kube-apiserver runs`,
       why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
       remedy: `write a release of 1.${oldest + 1} first`,
     },

@@ -100,7 +100,7 @@ export const kernelArgsFor = (cards: readonly Card[]): string[] =>
 export const minDriverOf = (card: Card): string => card.minDriver ?? architectureOf(card).minDriver;
 
 /** Whether a driver supports a card: the driver is new enough, and its branch still supports the architecture. */
-export function drives(driver: string, card: Card): boolean {
+export function supportsCard(driver: string, card: Card): boolean {
   const last = architectureOf(card).lastDriverBranch;
   return (
     compareDotted(driver, minDriverOf(card)) >= 0 && (last === undefined || majorOf(driver) <= last)

@@ -9,10 +9,10 @@ import { editDistance } from "../rules/suggest";
 export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu" | "lws";
 
 /**
- * Releases in the tables by which `judgeValues` checks the values of a chart version: the version itself, or else the
+ * Releases in the tables by which `checkValues` checks the values of a chart version: the version itself, or else the
  * next older and the next newer release. Empty if the text is not a version.
  */
-export function judgesOf(name: ChartName, version: string): ChartValues[] {
+export function releasesToCheckWith(name: ChartName, version: string): ChartValues[] {
   const wantedVersion = semver.parse(version);
   if (!wantedVersion) return [];
   const releasesOfChart = charts.filter((chart) => chart.chart === name);
@@ -33,37 +33,37 @@ export interface ChartValueFinding {
 }
 
 /**
- * Checks values by the releases of `judgesOf`. If there are two releases, a value is a mistake only if both releases
- * refuse it. For a version that is older or newer than all releases in the tables, there is only one release. A value
+ * Checks values by the releases of `releasesToCheckWith`. If there are two releases, a value is a mistake only if both
+ * releases refuse it. For a version that is older or newer than all releases in the tables, there is only one release. A value
  * that this release lacks may be right, so its path is `uncheckable`. But a value that looks misspelt, or that no
  * release has (`hintOf`), is a mistake.
  *
  * @returns the mistakes, the paths that no table can check (`uncheckable`), and the release that was used. If the text
  * is not a version, there are no mistakes and no paths.
  */
-export function judgeValues(
+export function checkValues(
   name: ChartName,
   version: string,
   values: Record<string, unknown>,
-): { findings: ChartValueFinding[]; uncheckable: string[]; judge?: ChartValues } {
-  const [judge, ...otherJudges] = judgesOf(name, version);
-  if (judge === undefined) return { findings: [], uncheckable: [] };
-  const pathsRefusedByOthers = otherJudges.map((otherJudge) =>
-    chartValueFindings(otherJudge, values).map(({ path }) => path),
+): { findings: ChartValueFinding[]; uncheckable: string[]; checkedWith?: ChartValues } {
+  const [nearestRelease, ...otherReleases] = releasesToCheckWith(name, version);
+  if (nearestRelease === undefined) return { findings: [], uncheckable: [] };
+  const pathsRefusedByOthers = otherReleases.map((otherRelease) =>
+    chartValueFindings(otherRelease, values).map(({ path }) => path),
   );
-  const candidates = chartValueFindings(judge, values).filter(({ path }) =>
+  const candidates = chartValueFindings(nearestRelease, values).filter(({ path }) =>
     pathsRefusedByOthers.every((paths) => paths.includes(path)),
   );
-  const isNewerThanTables = otherJudges.length === 0 && !semver.eq(judge.version, version);
+  const isOutsideTables = otherReleases.length === 0 && !semver.eq(nearestRelease.version, version);
   const isUncheckable = ({ path, kind }: ChartValueFinding): boolean =>
-    isNewerThanTables &&
+    isOutsideTables &&
     kind === "unknown" &&
     hintOf(path) === undefined &&
-    nearestPathTo(judge, path) === undefined;
+    nearestPathTo(nearestRelease, path) === undefined;
   return {
     findings: candidates.filter((finding) => !isUncheckable(finding)),
     uncheckable: candidates.filter(isUncheckable).map(({ path }) => path),
-    judge,
+    checkedWith: nearestRelease,
   };
 }
 

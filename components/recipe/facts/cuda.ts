@@ -31,7 +31,7 @@ export function clusterCuda(machines: MachineFacts[]): string {
 export const smokeTestImage = (cuda: string): string => newestImage(tables.samples, cuda);
 
 /** Oldest driver for an image of a CUDA release; undefined if the tables lack the CUDA release's major. */
-export const cudaFloor = (cuda: string): string | undefined => floors[majorOf(cuda)];
+export const oldestDriverForCuda = (cuda: string): string | undefined => floors[majorOf(cuda)];
 
 /**
  * If a machine's driver is too old for an image: the image's CUDA release, and the oldest driver for this CUDA release
@@ -42,7 +42,7 @@ export function newerCuda(
   { driverVersion }: Pick<MachineFacts, "driverVersion">,
 ): { cuda: string; floor: string } | undefined {
   const cuda = cudaOfImage(image);
-  const floor = cuda && cudaFloor(cuda);
+  const floor = cuda && oldestDriverForCuda(cuda);
   return cuda && floor && driverVersion && compareDotted(driverVersion, floor) < 0
     ? { cuda, floor }
     : undefined;

@@ -1,4 +1,4 @@
-import { type Card, cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
+import { type Card, cardOf, supportsCard, flavoursOf, openModulesRefuse } from "./card";
 import {
   fabricManagerExtension,
   modulesExtension,
@@ -131,7 +131,7 @@ const onBoards =
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";
   const drivesAllCards = (branch: "lts" | "production"): boolean =>
-    cards.every((card) => drives(release.drivers[branch], card));
+    cards.every((card) => supportsCard(release.drivers[branch], card));
   return !drivesAllCards("production") && drivesAllCards("lts") ? "lts" : "production";
 }
 

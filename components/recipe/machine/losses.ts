@@ -50,7 +50,7 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
   /** Whether the machine has GPUs, so that the stack chooses NVIDIA's modules and toolkit. */
   gpu: boolean;
   /** Fields of `driver` that the stack does not set, so that their values follow from the card. Default: none. */
-  unnamedDriver?: readonly DriverField[] | undefined;
+  driverFieldsFromCard?: readonly DriverField[] | undefined;
 }
 
 /** Field of a driver that a stack may set. */
@@ -167,7 +167,7 @@ function otherDriver(field: string, running: RunningImage, next: NextImage): Nes
   const runningDriver = driverIn(runningExtensions(running));
   const nextDriver = driverIn(next.extensions);
   if (runningDriver === undefined || nextDriver === undefined) return undefined;
-  const changedParts = (next.unnamedDriver ?? []).filter(
+  const changedParts = (next.driverFieldsFromCard ?? []).filter(
     (part) => runningDriver[part] !== nextDriver[part],
   );
   if (changedParts.length === 0) return undefined;
@@ -267,7 +267,7 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
  *
  * @param machine node name.
  */
-export function unansweredArgs(
+export function ignoredArgsFindings(
   machine: string,
   { commandLine = "", bootArgs, schematic }: RunningImage,
   next: Pick<NextImage, "kernelArgs">,

@@ -112,7 +112,7 @@ export interface PatchedMachine {
  *
  * @param ownIds IDs of the stack's own patches.
  */
-export const rivalPatches = (
+export const conflictingPatches = (
   patches: OmniPatch[],
   machine: PatchedMachine,
   ownIds: readonly string[],

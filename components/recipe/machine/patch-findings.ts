@@ -8,7 +8,7 @@ import {
   structureOfKind,
 } from "../facts/talos-schema";
 import { asText, isMapping, valueAt } from "../mapping";
-import { closest } from "../rules/suggest";
+import { nearestWord } from "../rules/suggest";
 import { remedyFor, shapeFindings, type Dialect, type ShapeFinding, writePath } from "../shape";
 import { valueFinding } from "./talos-schema/rules";
 import type { ValueFinding } from "./talos-schema/value-rules";
@@ -100,7 +100,7 @@ function mainFindings(root: Record<string, unknown>, schema: Schema): PatchFindi
   const properPlace = [first, ...otherKeys]
     .map((key) => homeOf(key, schema.minor))
     .find((path) => path !== undefined);
-  const nearKey = closest(first, ["machine", "cluster"]);
+  const nearKey = nearestWord(first, ["machine", "cluster"]);
   const remedy = (): string => {
     if (properPlace !== undefined) return `write it under ${properPlace}`;
     if (nearKey !== undefined) return `did you mean "${nearKey}"?`;
@@ -147,7 +147,7 @@ function documentFindings(
       flaw("", `is a ${kind}, which Talos 1.${minor} does not have: ${versionText}`, remedyText),
     ];
   }
-  const nearKind = closest(kind, kindsOf(minor));
+  const nearKind = nearestWord(kind, kindsOf(minor));
   const remedy =
     nearKind === undefined
       ? "write a kind that Talos knows, because a patch can contain no other document"
@@ -293,7 +293,7 @@ function nearestKey(key: string, keys: string[]): string | undefined {
     (candidate.startsWith(word.slice(0, 5)) ||
       candidate.endsWith(word) ||
       word.endsWith(candidate));
-  return closest(key, keys) ?? keys.find((candidate) => isRelated(candidate.toLowerCase()));
+  return nearestWord(key, keys) ?? keys.find((candidate) => isRelated(candidate.toLowerCase()));
 }
 
 /** Structures in which the check looks for a misplaced field, with their paths. */

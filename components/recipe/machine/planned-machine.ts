@@ -27,9 +27,9 @@ export interface PlannedMachine
   installs: boolean;
   /**
    * Fields of `driver` that the stack does not set for an adopted machine, so that they follow from the card
-   * (`unnamedDriver`). Absent if the stack sets all of them.
+   * (`driverFieldsFromCard`). Absent if the stack sets all of them.
    */
-  unnamedDriver?: DriverField[];
+  driverFieldsFromCard?: DriverField[];
   /**
    * Talos API addresses of the cluster's other control planes: the update changes a control plane only if the others
    * are up.
@@ -69,7 +69,7 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
       ...machine,
       ...ofCluster,
       ...defined({ runningVersion, versionContract, drop }),
-      ...filled({ unnamedDriver: unnamedDriver(spec, ownSpec) }),
+      ...filled({ driverFieldsFromCard: driverFieldsFromCard(spec, ownSpec) }),
       contract: contractOf({
         talosVersion: machine.talosVersion,
         ...defined({ runningVersion, versionContract }),
@@ -86,7 +86,7 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
  * may run a driver with other values, which the user chose before. An installer image or an NVIDIA extension in the
  * stack also sets these fields.
  */
-export function unnamedDriver(spec: ClusterSpec, machine: MachineSpec): DriverField[] {
+export function driverFieldsFromCard(spec: ClusterSpec, machine: MachineSpec): DriverField[] {
   const { configuration, gpus = [], installerImage, extensions = [] } = machine;
   if (configuration !== "adopted" || gpus.length === 0 || installerImage !== undefined) return [];
   const named = Object.assign(

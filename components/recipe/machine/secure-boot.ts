@@ -8,12 +8,12 @@ export interface BootDemands {
    * Whether the machine's firmware starts only signed images (SecurityState, since Talos 1.5). Undefined if unknown.
    */
   secureBoot?: boolean;
-  /** Volumes that only the machine's TPM can open (`sealedVolumes`). Default: none. */
-  sealed?: readonly string[];
+  /** Volumes that only the machine's TPM can open (`volumesWithTpmKey`). Default: none. */
+  tpmVolumes?: readonly string[];
 }
 
 /** A volume that a configuration encrypts with a key in the TPM. */
-export interface SealedVolume {
+export interface TpmVolume {
   /** Talos' name, e.g. `EPHEMERAL`. */
   name: string;
   /** Whether the volume has no other key. */
@@ -26,18 +26,18 @@ export interface SealedVolume {
  *
  * @param documents content of the configuration's documents.
  */
-export function sealedVolumes(documents: readonly unknown[]): SealedVolume[] {
-  const sealed = (name: unknown, encryption: unknown): SealedVolume[] => {
+export function volumesWithTpmKey(documents: readonly unknown[]): TpmVolume[] {
+  const volumesOf = (name: unknown, encryption: unknown): TpmVolume[] => {
     const keys = listAt(encryption, "keys");
     const inTpm = keys.filter((key) => isMapping(key["tpm"]));
     return inTpm.length === 0 ? [] : [{ name: String(name), only: inTpm.length === keys.length }];
   };
   return documents.flatMap((document) => [
     ...(/VolumeConfig$/.test(String(valueAt(document, "kind")))
-      ? sealed(valueAt(document, "name"), valueAt(document, "encryption"))
+      ? volumesOf(valueAt(document, "name"), valueAt(document, "encryption"))
       : []),
     ...Object.entries(mappingAt(document, "machine", "systemDiskEncryption")).flatMap(
-      ([name, encryption]) => sealed(name.toUpperCase(), encryption),
+      ([name, encryption]) => volumesOf(name.toUpperCase(), encryption),
     ),
   ]);
 }
@@ -73,7 +73,7 @@ const closed =
  */
 export function unbootable(
   machine: string,
-  { secureBoot, sealed = [] }: BootDemands,
+  { secureBoot, tpmVolumes = [] }: BootDemands,
   installer: string,
   isOwnImage = false,
 ): FieldFinding[] {
@@ -84,11 +84,11 @@ export function unbootable(
   const remedyText = isOwnImage
     ? "name an installer that is signed with the keys of the machine's firmware"
     : `set ${field}: true`;
-  if (sealed.length > 0)
+  if (tpmVolumes.length > 0)
     return [
       {
         field,
-        problem: `only the TPM can open the machine's volumes ${sealed.join(", ")}${secureBoot === true ? ", and its firmware enforces Secure Boot" : ""}, but its next image is not signed`,
+        problem: `only the TPM can open the machine's volumes ${tpmVolumes.join(", ")}${secureBoot === true ? ", and its firmware enforces Secure Boot" : ""}, but its next image is not signed`,
         why: closed,
         remedy: remedyText,
       },
@@ -107,15 +107,15 @@ export function unbootable(
 /**
  * Lines about the signature of the machine's next image: that it is unknown, or that the firmware does not check it.
  */
-export function unknownKeys(
-  { secureBoot, sealed = [] }: BootDemands,
+export function signatureLines(
+  { secureBoot, tpmVolumes = [] }: BootDemands,
   installer: string,
   isOwnImage = false,
 ): string[] {
   const isSignedImage = isSigned(installer, isOwnImage);
   const lines: Nested<string> = [
     isSignedImage === undefined &&
-      (secureBoot === true || sealed.length > 0) &&
+      (secureBoot === true || tpmVolumes.length > 0) &&
       `it is unknown whether ${installer} is signed with the keys of the machine's firmware. The firmware does not start other images`,
     isSignedImage === true &&
       secureBoot === false &&

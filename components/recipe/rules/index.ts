@@ -27,7 +27,7 @@ export {
 } from "./finding";
 export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
-export { closest, closestOnes, didYouMean } from "./suggest";
+export { nearestWord, closestOnes, didYouMean } from "./suggest";
 
 /** Name of a namespace. */
 export const namespaceName = ruleOf(

@@ -66,13 +66,13 @@ export function closestOnes(word: string, candidates: Iterable<string>): string[
 }
 
 /** The word that a user probably meant; undefined if no candidate is near. */
-export const closest = (word: string, candidates: Iterable<string>): string | undefined =>
+export const nearestWord = (word: string, candidates: Iterable<string>): string | undefined =>
   closestOnes(word, candidates)[0];
 
 /**
  * Question about the word that a user probably meant, e.g. `did you mean "branch"? `; empty if no candidate is near.
  */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
-  const candidate = closest(word, candidates);
+  const candidate = nearestWord(word, candidates);
   return candidate === undefined ? "" : `did you mean "${candidate}"? `;
 }

@@ -6,22 +6,22 @@ import type { GpuLab } from "./gpu-lab";
 /** Result of a case. */
 export interface Outcome {
   /** Whether the result was as expected; undefined if the case could not be tried. */
-  held: boolean | undefined;
+  passed: boolean | undefined;
   /** Observation, or the reason why the case was not tried: one sentence. */
-  seen: string;
+  observation: string;
 }
 
-/** Outcome of a case that behaved as expected. `seen`: the observation, one sentence. */
-export const held = (seen: string): Outcome => ({ held: true, seen });
-/** Outcome of a case that did not behave as expected. `seen`: the observation, one sentence. */
-export const wrong = (seen: string): Outcome => ({ held: false, seen });
+/** Outcome of a case that behaved as expected. `observation`: one sentence. */
+export const passedWith = (observation: string): Outcome => ({ passed: true, observation });
+/** Outcome of a case that did not behave as expected. `observation`: one sentence. */
+export const failedWith = (observation: string): Outcome => ({ passed: false, observation });
 /** Outcome of a case by whether it behaved as expected. `observation`: one sentence. */
 export const outcomeOf = (isAsExpected: boolean, observation: string): Outcome => ({
-  held: isAsExpected,
-  seen: observation,
+  passed: isAsExpected,
+  observation,
 });
 /** Outcome of a case that could not be tried. `reason`: one sentence. */
-export const untried = (reason: string): Outcome => ({ held: undefined, seen: reason });
+export const untried = (reason: string): Outcome => ({ passed: undefined, observation: reason });
 
 /** A behaviour that a cluster with cards must have, or must not have. */
 export interface Case {

@@ -13,7 +13,7 @@ import { openEngine } from "../../run/updates";
 import { showOnStandardError } from "../../show";
 import type { Session } from "../../session/session";
 import { gpusOf, type Card, readCards } from "./card";
-import { type Case, type Outcome, wrong } from "./case";
+import { type Case, type Outcome, failedWith } from "./case";
 import { selectCases } from "./cases";
 import { nodeName, stackName } from "./shape";
 import { configurationOf, GpuLab } from "./gpu-lab";
@@ -66,15 +66,15 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
       "down",
       "everything is taken down",
       left?.length === 0
-        ? { held: true, seen: "nothing is left" }
-        : wrong(left?.join("; ") ?? "it failed"),
+        ? { passed: true, observation: "nothing is left" }
+        : failedWith(left?.join("; ") ?? "it failed"),
     ),
   );
   if (cards !== undefined)
     report.rows.push(
       row("settings", "the card's settings are as before", compareSettings(cards, readCards())),
     );
-  report.ok = report.rows.every(({ held }) => held !== false);
+  report.ok = report.rows.every(({ passed }) => passed !== false);
   return report;
 }
 
@@ -96,13 +96,13 @@ const phaseOf = (gpuCase: Case, gpuLab: GpuLab, report: CasesReport): Phase<Runn
     const startTime = performance.now();
     const outcome = await gpuCase.run(gpuLab, say).catch((error: unknown): Outcome => {
       gpuLab.signal.throwIfAborted();
-      return wrong(error instanceof Error ? error.message : String(error));
+      return failedWith(error instanceof Error ? error.message : String(error));
     });
     report.rows.push(
       row(gpuCase.id, gpuCase.title, outcome, (performance.now() - startTime) / 1000),
     );
-    if (outcome.held === false) return new Failed(outcome.seen);
-    return outcome.held ? outcome.seen : `not tried: ${outcome.seen}`;
+    if (outcome.passed === false) return new Failed(outcome.observation);
+    return outcome.passed ? outcome.observation : `not tried: ${outcome.observation}`;
   },
 });
 
@@ -116,11 +116,11 @@ function compareSettings(before: readonly Card[], after: readonly Card[]): Outco
           `card ${index}: ${name} ${value} → ${after[index]?.settings[name] ?? "gone"}`,
       ),
   );
-  if (changes.length > 0) return wrong(changes.join("; "));
+  if (changes.length > 0) return failedWith(changes.join("; "));
   const [first] = before;
   return {
-    held: true,
-    seen: Object.entries(first?.settings ?? {})
+    passed: true,
+    observation: Object.entries(first?.settings ?? {})
       .map(([name, value]) => `${name} ${value}`)
       .join(", "),
   };

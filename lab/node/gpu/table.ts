@@ -22,8 +22,8 @@ export interface CasesReport {
   rows: Row[];
 }
 
-const mark = ({ held }: Outcome): string =>
-  held === undefined ? "not tried" : held ? "held" : "**did not hold**";
+const mark = ({ passed }: Outcome): string =>
+  passed === undefined ? "not tried" : passed ? "held" : "**did not hold**";
 
 /** The report of a run as Markdown. */
 export function renderCases({ date, versions, cards, models, rows }: CasesReport): string {
@@ -43,7 +43,7 @@ export function renderCases({ date, versions, cards, models, rows }: CasesReport
     "|---|---|---|---|",
     ...rows.map(
       (row) =>
-        `| ${cell(row.title)} | ${mark(row)} | ${cell(row.seen)} | ${row.seconds.toFixed(0)} |`,
+        `| ${cell(row.title)} | ${mark(row)} | ${cell(row.observation)} | ${row.seconds.toFixed(0)} |`,
     ),
   ].join("\n");
 }

@@ -2,7 +2,7 @@ import * as command from "@pulumi/command";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { readFileSync } from "node:fs";
-import { isClassGiven } from "../../../components/program/cluster/states";
+import { didStackSetStorageClass } from "../../../components/program/cluster/states";
 import { MANAGER } from "../../../components/clients/kubernetes/manager";
 import { ignoreAllChanges } from "../../../components/cluster/gpu-machines";
 import { guarded } from "../../../components/kubernetes/guard";
@@ -127,20 +127,26 @@ describe("the lab's Kubernetes provider, which creates objects like the releases
       return {
         writers,
         storageClass: spec.storageClassName,
-        isClassGiven: isClassGiven(fields),
+        didStackSetStorageClass: didStackSetStorageClass(fields),
       };
     };
     expect(await updateWith(claimsWith({}))).toMatchObject({ result: "succeeded" });
     const created = { writers: ["pulumi-kubernetes Update"], storageClass: "late" };
-    expect(await readClaim("with-class")).toEqual({ ...created, isClassGiven: true });
-    expect(await readClaim("without-class")).toEqual({ ...created, isClassGiven: false });
+    expect(await readClaim("with-class")).toEqual({ ...created, didStackSetStorageClass: true });
+    expect(await readClaim("without-class")).toEqual({
+      ...created,
+      didStackSetStorageClass: false,
+    });
     expect(await updateWith(claimsWith({ a: "b" }))).toMatchObject({
       result: "succeeded",
       changes: { update: 2, replace: 0 },
     });
     const updated = { writers: ["talos-gpu Apply"], storageClass: "late" };
-    expect(await readClaim("with-class")).toEqual({ ...updated, isClassGiven: true });
-    expect(await readClaim("without-class")).toEqual({ ...updated, isClassGiven: false });
+    expect(await readClaim("with-class")).toEqual({ ...updated, didStackSetStorageClass: true });
+    expect(await readClaim("without-class")).toEqual({
+      ...updated,
+      didStackSetStorageClass: false,
+    });
     expect(await engine.destroy()).toMatchObject({ result: "succeeded" });
   });
 });

@@ -24,7 +24,7 @@ test.each<[string, string[], unknown[], string[]]>([
   ["a wrong cause", ["reports mps, which is not the cause"], [difference], ["driverRoot", "mps"]],
   ["no difference", ["nothing says /^node gpu: offers 0/"], [], ["driverRoot"]],
 ])(
-  "if the doctor reports %s for a fault, the judge's list of problems is %j",
+  "if the doctor reports %s for a fault, the problems of the report are %j",
   (_what, expectedProblems, differences, fixes) => {
     expect(
       problemsOfReport(fault, { differences: differences as never, findings: fixes.map(finding) }),

@@ -78,9 +78,9 @@ test("--gpu selects all cases, and is refused without --machines node", () => {
 
 test("the report of a run is a Markdown table that marks failed and untried cases", () => {
   const rows = [
-    { id: "a", title: "first", held: true, seen: "1 of nvidia.com/gpu", seconds: 12.4 },
-    { id: "b", title: "second", held: false, seen: "a | b\nc", seconds: 1 },
-    { id: "c", title: "third", held: undefined, seen: "no card", seconds: 0 },
+    { id: "a", title: "first", passed: true, observation: "1 of nvidia.com/gpu", seconds: 12.4 },
+    { id: "b", title: "second", passed: false, observation: "a | b\nc", seconds: 1 },
+    { id: "c", title: "third", passed: undefined, observation: "no card", seconds: 0 },
   ];
   const text = renderCases({
     ok: false,

@@ -127,8 +127,11 @@ describe("with upgrade.first", () => {
 
   test("the page has the GPU provider's step after the first machines and before the others", () => {
     const comparison = compare("fleet", undefined, undefined, plannedStack(fleet));
-    // The first wave is ahead of the provider's step.
-    expect(comparison).toMatchObject({ waves: [["c"], ["a", "b"], ["d"]], wavesAhead: 1 });
+    // Only the first group, the worker of upgrade.first, is upgraded before the provider's step.
+    expect(comparison).toMatchObject({
+      machineGroups: [["c"], ["a", "b"], ["d"]],
+      groupsBeforeProvider: 1,
+    });
     expectGolden("first", pageOf(comparison));
   });
 

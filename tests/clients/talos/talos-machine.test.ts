@@ -305,7 +305,7 @@ test("volumes that only the TPM can open are read from the active configuration"
     return Promise.resolve(answer === undefined ? "" : JSON.stringify(answer, null, 4));
   };
   const machine = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
-  expect(await machine.image()).toMatchObject({ secureBoot: true, sealed: ["EPHEMERAL"] });
+  expect(await machine.image()).toMatchObject({ secureBoot: true, tpmVolumes: ["EPHEMERAL"] });
 });
 
 // Both IDs are the Image Factory's, for the modules and the toolkit of the branch production, in both orders.

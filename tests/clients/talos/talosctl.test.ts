@@ -31,8 +31,8 @@ test.each([
 
   const machine = new FakeMachine(new FakeClock());
   jest.spyOn(machine, "activate").mockRejectedValue(error);
-  const { workbench, logLines } = setupUpgrade();
-  expect(await applyLive({ ...workbench, machine })).toBe(false);
+  const { context, logLines } = setupUpgrade();
+  expect(await applyLive({ ...context, machine })).toBe(false);
   expect(logLines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refusal})`]);
 });
 

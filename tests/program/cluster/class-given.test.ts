@@ -1,4 +1,4 @@
-import { isClassGiven } from "../../../components/program/cluster/states";
+import { didStackSetStorageClass } from "../../../components/program/cluster/states";
 
 /** An entry of a claim's `managedFields`, in short. */
 type FieldsEntry = [manager: string, operation: string, fields: object];
@@ -8,12 +8,14 @@ const size = { "f:spec": { "f:resources": { "f:requests": { ".": {}, "f:storage"
 
 // The entries are as Kubernetes v1.36.3 wrote them.
 const stackSetClass = (entries: FieldsEntry[]): boolean =>
-  isClassGiven(entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })));
+  didStackSetStorageClass(
+    entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })),
+  );
 
 test.each<[string, FieldsEntry[]]>([
-  ["has not been updated since", [["pulumi-kubernetes", "Update", storageClass]]],
-  ["has been updated since", [["talos-gpu", "Apply", storageClass]]],
-])("the stack set the class of a claim that %s", (_, entries) =>
+  ["has not been updated since its creation", [["pulumi-kubernetes", "Update", storageClass]]],
+  ["has been updated since its creation", [["talos-gpu", "Apply", storageClass]]],
+])("the stack set the StorageClass of a claim that %s", (_, entries) =>
   expect(stackSetClass(entries)).toBe(true),
 );
 
@@ -27,6 +29,6 @@ test.each<[string, FieldsEntry[]]>([
     ],
   ],
   ["has no managed fields", []],
-])("the stack did not set the class of a claim that %s", (_, entries) =>
+])("the stack did not set the StorageClass of a claim that %s", (_, entries) =>
   expect(stackSetClass(entries)).toBe(false),
 );

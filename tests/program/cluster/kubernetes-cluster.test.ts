@@ -64,7 +64,7 @@ test("a GPU provider is found in a list of DaemonSets, whose items have no kind"
       title: "DaemonSet gpu/nvdp",
       namespace: "gpu",
       byPulumi: false,
-      keeper: { by: "Flux", name: "nvdp" },
+      managedBy: { by: "Flux", name: "nvdp" },
     },
   ]);
   expect(withoutPlugin).toBe(false);

@@ -5,7 +5,7 @@ import { FakeClock } from "../fakes";
 import { errorMessageOf } from "../setup";
 
 type RuntimeClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
-const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
+const mark = { annotation: "talos-gpu/owner", valuePrefix: "shop/prod/" };
 const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1, field: "devicePlugin" };
 const operatorsClass: RuntimeClass = {
   policy: "cluster-policy",
@@ -99,7 +99,7 @@ test.each([
   async (_, existingClass, expectedMessage) => {
     const { clock, lines, run } = setupWait(existingClass, 3600, {
       field: "external",
-      theirs: true,
+      isExternal: true,
     });
     expect(await run()).toEqual({ runtimeClass: "nvidia" });
     expect(clock.now()).toBe(0);
@@ -107,7 +107,7 @@ test.each([
   },
 );
 
-test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
+test.each([{ field: "external", isExternal: true }, { isExternal: true }, { field: "dra" }])(
   "a RuntimeClass with a wrong handler is refused in the task %j",
   async (taskFields) => {
     const { run } = setupWait({ ...runtimeClass(), handler: "nvidia-legacy" }, 3600, taskFields);

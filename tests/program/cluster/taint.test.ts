@@ -31,12 +31,16 @@ class FakeNode implements TaintedNodes {
     if (node !== "velaryon") return undefined;
     return {
       taints: this.currentTaints,
-      ours: markedTaints(this.mark ?? undefined),
+      stackTaints: markedTaints(this.mark ?? undefined),
       version: String(this.version),
     };
   }
 
-  async setTaints(_node: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
+  async setTaints(
+    _node: string,
+    { taints, stackTaints }: NodeTaints,
+    version: string,
+  ): Promise<boolean> {
     if (this.foreignWrites-- > 0) {
       this.version++;
       this.currentTaints = [
@@ -48,7 +52,7 @@ class FakeNode implements TaintedNodes {
     this.version++;
     this.writes++;
     this.currentTaints = taints;
-    this.mark = taintMark(ours);
+    this.mark = taintMark(stackTaints);
     return true;
   }
 

@@ -15,7 +15,7 @@ const containerdPatch = `machine:\n  files:\n    - {path: ${customizationPath}, 
 const emptyPatch = "machine: {}\n";
 /** IDs of the stack's own resources. */
 const ownId = `510-talos-gpu-${uuid}`;
-const ownIdOfEarlierPatch = `5010-talos-gpu-${uuid}`;
+const ownIdOfFirstPatch = `5010-talos-gpu-${uuid}`;
 const applyExtensions = `apply ExtensionsConfigurations ${ownId}`;
 const applyPatch = `apply ConfigPatches ${ownId}`;
 
@@ -138,11 +138,11 @@ describe("omni-apply", () => {
           { id: "510-talos-gpu-another", labels: clusterLabels, patch: emptyPatch },
         ],
         patches: [emptyPatch, containerdPatch],
-        expect: { result: { written: [ownId, ownIdOfEarlierPatch, ownId] } },
+        expect: { result: { written: [ownId, ownIdOfFirstPatch, ownId] } },
       },
       {
         expect: {
-          result: { written: [], removed: [ownIdOfEarlierPatch] },
+          result: { written: [], removed: [ownIdOfFirstPatch] },
           patchesInOmni: ["500-theirs", "510-talos-gpu-another", ownId],
         },
       },
@@ -153,9 +153,9 @@ describe("omni-apply", () => {
       firstRun,
       {
         patches: [emptyPatch, containerdPatch],
-        expect: { result: { written: [ownIdOfEarlierPatch] } },
+        expect: { result: { written: [ownIdOfFirstPatch] } },
       },
-      { expect: { result: { written: [], removed: [ownIdOfEarlierPatch] } } },
+      { expect: { result: { written: [], removed: [ownIdOfFirstPatch] } } },
     ));
 
   test("deletes a patch before writing it under another ID", () => {
@@ -167,7 +167,7 @@ describe("omni-apply", () => {
         calls: [
           `delete ConfigPatches ${formerId}`,
           applyExtensions,
-          `apply ConfigPatches ${ownIdOfEarlierPatch}`,
+          `apply ConfigPatches ${ownIdOfFirstPatch}`,
           applyPatch,
         ],
       },
@@ -230,13 +230,13 @@ describe("omni-apply", () => {
     runOmni(firstRun, {
       omni: omniWithExtensions("siderolabs/iscsi-tools", "siderolabs/x"),
       patches: [emptyPatch, containerdPatch],
-      expect: { result: { written: [ownIdOfEarlierPatch] } },
+      expect: { result: { written: [ownIdOfFirstPatch] } },
     }));
 
   // Omni's "Update Extensions" dialog makes a list for the machine (siderolabs/omni,
   // frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
   describe("if another tool has a list of extensions in Omni", () => {
-    const listOfDialog: ForeignResource = {
+    const listFromOmniUi: ForeignResource = {
       id: `schematic-${uuid}`,
       labels: machineLabels(uuid),
       extensions: ["siderolabs/iscsi-tools", "siderolabs/x"],
@@ -248,13 +248,13 @@ describe("omni-apply", () => {
     ];
 
     test("refuses a list for the same machine at the first run", () =>
-      runOmni({ foreign: [listOfDialog], expect: { error: twoListsError } }));
+      runOmni({ foreign: [listFromOmniUi], expect: { error: twoListsError } }));
 
     test("refuses a list for the same machine also if the stack's list is already in Omni", () =>
-      runOmni(firstRun, { foreign: [listOfDialog], expect: { error: twoListsError } }));
+      runOmni(firstRun, { foreign: [listFromOmniUi], expect: { error: twoListsError } }));
 
     test("accepts a list for the same machine if the stack lists no extensions", () =>
-      runOmni({ foreign: [listOfDialog], extensions: [], expect: { calls: [applyPatch] } }));
+      runOmni({ foreign: [listFromOmniUi], extensions: [], expect: { calls: [applyPatch] } }));
 
     test.each([
       ["another machine", machineLabels("another")],

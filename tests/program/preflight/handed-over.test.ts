@@ -1,5 +1,5 @@
 import { handOverFinding } from "../../../components/recipe/effect/findings";
-import { takenAway } from "../../../components/program/preflight/memory";
+import { reusedPlaceFindings } from "../../../components/program/preflight/memory";
 import type { PreflightTask, Remembered } from "../../../components/program/preflight/task";
 
 type Place = NonNullable<Remembered["place"]>;
@@ -15,7 +15,7 @@ function findingsOfUpdate(
   placesAfter: Record<string, Place>,
 ): string[] {
   const rememberedMachines = Object.entries(placesBefore).map(
-    ([name, place]): [string, Remembered] => [name, { wanted: "1", brought: [], place }],
+    ([name, place]): [string, Remembered] => [name, { hash: "1", schematics: [], place }],
   );
   const plannedMachines = Object.entries(placesAfter).map(([machine, place]) => ({
     machine,
@@ -33,7 +33,7 @@ function findingsOfUpdate(
       .filter(({ owner }) => owner === "omni")
       .map(({ machine, addressOrUuid: uuid }) => ({ machine, uuid })),
   } as unknown as Pick<PreflightTask, "machines" | "omni">;
-  return takenAway(task, Object.fromEntries(rememberedMachines)).map(
+  return reusedPlaceFindings(task, Object.fromEntries(rememberedMachines)).map(
     ({ field, problem }) => `${field}: ${problem}`,
   );
 }

@@ -2,7 +2,7 @@ import { CallError } from "../../../components/clients/failure";
 import type { AskedCluster } from "../../../components/program/preflight/preflight";
 import { runPreflight, node, type PreflightSetup } from "./run-preflight";
 
-const kubernetesRelease = { version: "v1.32.1", ofControlPlanes: true, wanted: "a" };
+const kubernetesRelease = { version: "v1.32.1", ofControlPlanes: true, settingsHash: "a" };
 const schedulingContexts = "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts";
 const flowSchemas = {
   resource: "flowschemas",
@@ -28,7 +28,7 @@ test("a supported Kubernetes release is checked once and remembered", async () =
   expect(await runPreflight(unsupported, outcome)).toMatchObject({ outcome: { release: "a" } });
   const setupWithAnotherRelease = {
     ...unsupported,
-    kubernetesRelease: { ...kubernetesRelease, wanted: "b" },
+    kubernetesRelease: { ...kubernetesRelease, settingsHash: "b" },
   };
   expect((await runPreflight(setupWithAnotherRelease, outcome)).outcome).toEqual([
     expect.stringMatching(/^kubernetesVersion: v1\.32\.1 is 3 minor releases newer than the 1\.29/),

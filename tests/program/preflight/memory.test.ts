@@ -24,7 +24,7 @@ function rememberAfterUpdates(
       address: `192.168.100.${index}`,
       configuration: "adopted",
       schematicId: schematicOf(index, update),
-      wanted: `${update}`.padEnd(16, "f"),
+      settingsHash: `${update}`.padEnd(16, "f"),
     })) as PreflightTask["machines"];
     answer = remembered({ machines: taskMachines, omni: [] }, rememberedMachines);
     rememberedMachines = preflightResult.parse(JSON.parse(JSON.stringify(answer))).machines;
@@ -35,8 +35,8 @@ function rememberAfterUpdates(
 test("the preflight's answer has a machine's last ten schematics, the newest first", () => {
   const { rememberedMachines } = rememberAfterUpdates(12, 1, (_, update) => schematicId(update));
   expect(rememberedMachines[machineName(0)]).toEqual({
-    wanted: "11ffffffffffffff",
-    brought: Array.from({ length: 10 }, (_, index) => schematicId(11 - index)),
+    hash: "11ffffffffffffff",
+    schematics: Array.from({ length: 10 }, (_, index) => schematicId(11 - index)),
     place: { owner: "adopted", addressOrUuid: "192.168.100.0" },
   });
 });
@@ -46,7 +46,7 @@ test("the preflight's answer has room for a thousand machines of five pools with
     schematicId(100 * (machine % 5) + update),
   );
   expect(JSON.stringify(answer).length).toBeLessThan(LONGEST_VALUE);
-  expect(rememberedMachines[machineName(7)]!.brought).toEqual(
+  expect(rememberedMachines[machineName(7)]!.schematics).toEqual(
     Array.from({ length: 10 }, (_, index) => schematicId(209 - index)),
   );
 });
@@ -63,5 +63,5 @@ test.each([
     schematicId(10 * (machine % 300) + update),
   );
   expect(JSON.stringify(answer).length).toBeLessThan(LONGEST_VALUE);
-  expect(rememberedMachines[machineName(0)]?.brought.length).toBe(length);
+  expect(rememberedMachines[machineName(0)]?.schematics.length).toBe(length);
 });

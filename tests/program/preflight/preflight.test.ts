@@ -484,7 +484,7 @@ test("on a newly adopted machine, a stack without driver fields may not change t
       secureBoot: false,
     },
   };
-  const machines: PreflightSetup["machines"] = [{ unnamedDriver: ["branch", "flavour"] }];
+  const machines: PreflightSetup["machines"] = [{ driverFieldsFromCard: ["branch", "flavour"] }];
   await checkPreflight({
     setup: { machine, machines },
     findings: [/^machines\.gpu-1\.driver: .*lts/],
@@ -664,12 +664,12 @@ describe("the volume of a workload", () => {
 
 test("a preflight without findings changes no machine, and its answer has the earlier images", async () => {
   const { outcome, machine } = await runPreflight();
-  expect(outcome).toEqual({ ...earlierResult([schematics.gpu]), together: credentialsHash });
+  expect(outcome).toEqual({ ...earlierResult([schematics.gpu]), sameClusterHash: credentialsHash });
   expect(machine.calls).toEqual([]);
   const secondRun = await runPreflight({}, earlierResult([schematics.other]));
   expect(secondRun.outcome).toEqual({
     ...earlierResult([schematics.gpu, schematics.other]),
-    together: credentialsHash,
+    sameClusterHash: credentialsHash,
   });
 });
 
@@ -707,7 +707,7 @@ test("the preflight checks only once, until a change, that the credentials belon
   expect((await runPreflight({ machine }, outcome)).outcome).toEqual(outcome);
   expect(
     (await runPreflight({ machine, authority: "another" }, outcome)).outcome,
-  ).not.toHaveProperty("together");
+  ).not.toHaveProperty("sameClusterHash");
 });
 
 test("in a mirror, a repository's folder has the repository's address as its path", async () => {

@@ -40,7 +40,7 @@ export const foreignNode = node({ name: "other", bootId: "boot-77", addresses: [
 
 /** Result of an earlier preflight that remembers the machine with these schematics, as it was written. */
 export const earlierResult = (schematicIds: string[]) => ({
-  machines: { "gpu-1": { wanted: "1", brought: 0, adopted: "10.0.0.1" } },
+  machines: { "gpu-1": { hash: "1", history: 0, adopted: "10.0.0.1" } },
   histories: [schematicIds],
 });
 
@@ -150,7 +150,7 @@ export async function runPreflight(changes: Partial<PreflightSetup> = {}, previo
         extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"],
         kernelArgs: [],
       },
-      wanted: changes.machineHash ?? "1",
+      settingsHash: changes.machineHash ?? "1",
       ...machineFields,
     })),
     omni: changes.omni ?? [],
@@ -160,9 +160,9 @@ export async function runPreflight(changes: Partial<PreflightSetup> = {}, previo
     release: changes.kubernetesRelease,
     namespaces: ["gpu-operator"],
     volumes,
-    mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
+    mark: { annotation: "talos-gpu/owner", valuePrefix: "shop/prod/" },
     installs: changes.installs,
-    classGone: podsOfRemovedClass && { name: "nvidia", but: "gpu-operator" },
+    removedRuntimeClass: podsOfRemovedClass && { name: "nvidia", exceptNamespace: "gpu-operator" },
     drain,
     limit: "3m",
   });

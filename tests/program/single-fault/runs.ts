@@ -42,15 +42,15 @@ export const upgradeRun =
   ): FaultyRun =>
   async (failing) => {
     const setup = setupUpgrade({ pollSeconds: 10, ...taskFields });
-    const { clock, machine, cluster, workbench, task } = setup;
+    const { clock, machine, cluster, context, task } = setup;
     prepareMachine(setup);
     const calls = new Calls(clock, failing);
     const answer = await resultOf(
       upgrade(task, {
-        ...workbench,
+        ...context,
         machine: persistent(clock, calls.ofTalos(machine)),
         others: new Map(
-          [...workbench.others].map(([address, otherMachine]) => [
+          [...context.others].map(([address, otherMachine]) => [
             address,
             persistent(clock, calls.ofTalos(otherMachine)),
           ]),
@@ -86,7 +86,7 @@ export const upgradeRun =
 /** Runs of a program that changes the machine's configuration. */
 export const configurationRun =
   (
-    run: (workbench: Parameters<typeof adopt>[2]) => Promise<unknown>,
+    run: (context: Parameters<typeof adopt>[2]) => Promise<unknown>,
     configuration: string,
   ): FaultyRun =>
   async (failing) => {

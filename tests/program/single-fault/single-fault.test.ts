@@ -106,7 +106,7 @@ const configMap = (name: string) => ({
   metadata: { name, namespace: "gpu" },
   data: { a: "1" },
 });
-const mark = { annotation: OWNER, ours: "shop/prod/" };
+const mark = { annotation: OWNER, valuePrefix: "shop/prod/" };
 const freeTask = {
   runtimeClass: "nvidia",
   mark,
@@ -169,7 +169,7 @@ const runs: Record<string, FaultyRun> = {
     role: "controlplane",
   }),
   "upgrade of a control plane among three": upgradeRun(
-    ({ machine, workbench, clock }) => {
+    ({ machine, context, clock }) => {
       machine.etcdState = "Running";
       const member = (id: string, address: string) => ({
         id,
@@ -189,7 +189,7 @@ const runs: Record<string, FaultyRun> = {
       const thirdMachine = new FakeMachine(clock);
       thirdMachine.memberId = "3";
       machine.network["10.0.0.4"] = new FakeMachine(clock);
-      workbench.others = new Map([
+      context.others = new Map([
         ["10.0.0.2", secondMachine],
         ["10.0.0.3", thirdMachine],
       ]);
@@ -275,16 +275,13 @@ const runs: Record<string, FaultyRun> = {
       extensionServices: [],
     },
   ),
-  adopt: configurationRun(
-    (workbench) => adopt(adoptTask, undefined, workbench),
-    workerConfiguration,
-  ),
+  adopt: configurationRun((context) => adopt(adoptTask, undefined, context), workerConfiguration),
   "adopt with nothing to do": configurationRun(
-    (workbench) => adopt(adoptTask, previousAdoption, workbench),
+    (context) => adopt(adoptTask, previousAdoption, context),
     `${workerConfiguration}  sysctls: {one: '1'}\n`,
   ),
   release: configurationRun(
-    (workbench) => release(adoptTask, previousAdoption, workbench),
+    (context) => release(adoptTask, previousAdoption, context),
     `${workerConfiguration}  sysctls: {one: '1'}\n`,
   ),
   "omni-apply": omniRun((omni) => applyToOmni(omniTask, omni, ignoreLine)),
@@ -298,7 +295,7 @@ const runs: Record<string, FaultyRun> = {
   preflight: preflightRun([]),
   "preflight with a machine in Omni": preflightRun([omniTask]),
   "preflight with a new Kubernetes release": preflightRun([], undefined, {
-    kubernetesRelease: { version: "v1.32.1", ofControlPlanes: true, wanted: "a" },
+    kubernetesRelease: { version: "v1.32.1", ofControlPlanes: true, settingsHash: "a" },
     apiServers: ["v1.31.4"],
     objectsByPath: { "/apis/resource.k8s.io/v1alpha3/podschedulingcontexts": ["shop/a"] },
   }),
@@ -385,7 +382,7 @@ const runs: Record<string, FaultyRun> = {
   ),
   "await-free of another tool's class": clusterRun(
     () => ({ [classPath]: { metadata: metadata("nvidia"), handler: "nvidia" } }),
-    (cluster, clock) => awaitFree({ ...freeTask, theirs: true }, cluster, clock, ignoreLine),
+    (cluster, clock) => awaitFree({ ...freeTask, isExternal: true }, cluster, clock, ignoreLine),
   ),
   "the guard": async (failing) => {
     const clock = new FakeClock();

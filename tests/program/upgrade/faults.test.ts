@@ -194,7 +194,7 @@ describe("an upgrade", () => {
   test("fails after five minutes if the machine never answers", () =>
     runUpgrade({
       machine: { isDown: true },
-      workbench: { cluster: undefined },
+      context: { cluster: undefined },
       expect: { error: ["machines.gpu-1.address"], minutes: { atLeast: 5, lessThan: 5.01 } },
     }));
 });
@@ -210,13 +210,13 @@ describe("before any change, the upgrade program", () => {
     runUpgrade({
       task: { talosVersion: "v1.14.0" },
       machine: { talosVersion: "v1.6.8" },
-      workbench: { clientVersion: "v1.9.0" },
+      context: { clientVersion: "v1.9.0" },
       expect: { error: ["8 minor releases", "v1.7 release first"], changesNothing: true },
     }));
 
   test("refuses an upgrade with a drain but without a kubeconfig", () =>
     runUpgrade({
-      workbench: { cluster: undefined },
+      context: { cluster: undefined },
       expect: { error: ["talos-gpu:kubeconfig"], changesNothing: true },
     }));
 
@@ -258,19 +258,19 @@ describe("before any change, the upgrade program", () => {
 
   test("refuses a talosctl that is too old", () =>
     runUpgrade({
-      workbench: { clientVersion: "v1.9.0" },
+      context: { clientVersion: "v1.9.0" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
   test("refuses a talosctl that is too new", () =>
     runUpgrade({
-      workbench: { clientVersion: "v1.16.0" },
+      context: { clientVersion: "v1.16.0" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 
   test("refuses a talosctl without a version", () =>
     runUpgrade({
-      workbench: { clientVersion: "none" },
+      context: { clientVersion: "none" },
       expect: { error: ["talosctl:"], changesNothing: true },
     }));
 

@@ -56,7 +56,7 @@ describe("a machine that is several minors behind", () => {
   test("is upgraded through the releases that the Image Factory lists", () =>
     runUpgrade({
       ...upgradeOfMachineTo("v1.13.9"),
-      workbench: {
+      context: {
         releases: async () => ["v1.12.3", "v1.12.6", "v1.12.7-beta.0", "v1.13.9", "v1.13.12"],
       },
       expect: {
@@ -74,7 +74,7 @@ describe("a machine that is several minors behind", () => {
     runUpgrade({
       ...upgradeOfMachineTo("v1.13.9"),
       machine: { ...machine(), driverVersions: { ...driverVersions, "v1.12.99": "570.999.01" } },
-      workbench: { releases: async () => ["v1.12.99"] },
+      context: { releases: async () => ["v1.12.99"] },
       expect: {
         intermediateReleases: 1,
         result: { talosVersion: "v1.13.9" },
@@ -252,11 +252,11 @@ describe("an upgrade over several minors is refused before any change", () => {
     }));
   test("if the Image Factory lists no release of the intermediate minor", () =>
     expectRefusal(["no release of 1.12 is known"], {
-      workbench: { releases: async () => ["v1.11.5", "v1.13.9"] },
+      context: { releases: async () => ["v1.11.5", "v1.13.9"] },
     }));
   test("if talosctl does not fit both the first and the last release", () =>
     expectRefusal(["does not work with a machine that is upgraded from v1.11.5 to v1.13.9"], {
-      workbench: { clientVersion: "v1.10.0" },
+      context: { clientVersion: "v1.10.0" },
     }));
 });
 

@@ -151,7 +151,7 @@ describe("a control plane with a new Kubernetes release", () => {
     runUpgrade({
       task: { ...task, drain: false },
       machine,
-      workbench: { cluster: undefined },
+      context: { cluster: undefined },
       expect: { result: { rebooted: false }, phaseSeconds: { kubernetes: 15 } },
     }));
 
@@ -329,7 +329,7 @@ test("images of a control plane in documents of Talos 1.14 are also pulled first
       active: documents(OLD),
       persistent: documents(NEW),
     },
-    workbench: { clientVersion: "v1.14.1" },
+    context: { clientVersion: "v1.14.1" },
     expect: {
       result: { rebooted: false },
       machineCalls: [...imagePulls.filter((call) => !call.includes("scheduler")), "activate"],

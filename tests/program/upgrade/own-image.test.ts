@@ -13,7 +13,7 @@ describe("the user's own image, which no schematic describes", () => {
   const configurationWithImage = `${STAGED}  install: { image: "${installerImage}" }\n`;
 
   test("is installed once, and recognized by the active configuration after that", async () => {
-    const { machine, workbench, task, run } = setupUpgrade(ownImageTask);
+    const { machine, context, task, run } = setupUpgrade(ownImageTask);
     machine.persistent = configurationWithImage;
     machine.runningImage = { ...machine.runningImage, extensions: { "own-storage": "1" } }; // without a schematic, the losses are unknown
     expect(await run()).toMatchObject({
@@ -22,7 +22,7 @@ describe("the user's own image, which no schematic describes", () => {
       driverVersion: "570.211.01",
     });
     expect(machine.calls).toEqual([`pull ${installerImage}`, "upgrade legacy"]);
-    expect(await upgrade({ ...task, configurationHash: "2" }, workbench)).toMatchObject({
+    expect(await upgrade({ ...task, configurationHash: "2" }, context)).toMatchObject({
       rebooted: false,
     });
   });

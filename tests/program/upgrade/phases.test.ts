@@ -42,10 +42,10 @@ test("the phases at which the lab kills the program are those of an upgrade of a
 
 // If Pulumi ends before the first change, the program ends too.
 test("a run reports its first change just before its drain, and no phase before that changes something", async () => {
-  const { workbench, run } = setupUpgrade();
+  const { context, run } = setupUpgrade();
   const events: string[] = [];
-  workbench.report = (line) => events.push(line.split(":")[0]!);
-  workbench.touches = () => events.push("first change");
+  context.report = (line) => events.push(line.split(":")[0]!);
+  context.touches = () => events.push("first change");
   await run();
   const firstChange = events.indexOf("first change");
   expect(events[firstChange + 1]).toBe("drain");

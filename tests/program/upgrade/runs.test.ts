@@ -200,7 +200,7 @@ describe("a machine that is up to date", () => {
   test("is not changed by the next run, even without a kubeconfig and with another talosctl", () =>
     runUpgrade(plainUpgrade, {
       task: { configurationHash: "2" },
-      workbench: { cluster: undefined, clientVersion: "v1.5.0" },
+      context: { cluster: undefined, clientVersion: "v1.5.0" },
       expect: {
         result: { rebooted: false, driverVersion: "570.211.01", bootId: "boot-2" },
         changesNothing: true,

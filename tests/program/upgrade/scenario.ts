@@ -2,7 +2,7 @@ import type { CallErrorKind } from "../../../components/clients/failure";
 import type { Machine } from "../../../components/clients/talos/talos-machine";
 import type { NodeState } from "../../../components/program/cluster/cluster";
 import type { UpgradeResult, UpgradeTask } from "../../../components/program/task";
-import type { Workbench } from "../../../components/program/upgrade/run";
+import type { UpgradeContext } from "../../../components/program/upgrade/run";
 import { upgrade } from "../../../components/program/upgrade/upgrade";
 import { hopPhases, pausePhases, type UpgradePhase } from "../../../components/recipe/effect";
 import { factoryImage, type FakeCluster, FakeMachine } from "../fakes";
@@ -105,7 +105,7 @@ export interface UpgradeRun {
   /** Fields of the machine's node that change before the run. The others keep the values of the previous run. */
   node?: Partial<NodeState>;
   /** Other things that the program works with, such as the clock. */
-  workbench?: Partial<Workbench>;
+  context?: Partial<UpgradeContext>;
   /** The stack's other control planes, by address. */
   otherControlPlanes?: Record<string, Partial<FakeMachine>>;
   /** Machines at other addresses of the cluster, which the stack does not list. */
@@ -155,7 +155,7 @@ async function runAndCheck(setup: Setup, run: UpgradeRun): Promise<void> {
 
   const outcome = await upgrade(
     task,
-    { ...setup.workbench, ...run.workbench },
+    { ...setup.context, ...run.context },
     run.previousResult,
   ).then(
     (result) => ({ result }),
@@ -243,7 +243,7 @@ function expectEqualFields<T extends object>(actual: T, expected: Partial<T>): v
 const containing = (part: Part): unknown =>
   typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part);
 
-function arrange({ clock, machine, cluster, workbench }: Setup, run: UpgradeRun): void {
+function arrange({ clock, machine, cluster, context }: Setup, run: UpgradeRun): void {
   const createMachine = (fields: Partial<FakeMachine>): FakeMachine =>
     setFields(new FakeMachine(clock), fields);
   setFields(machine, run.machine ?? {});
@@ -260,7 +260,7 @@ function arrange({ clock, machine, cluster, workbench }: Setup, run: UpgradeRun)
     machine.network[address] = createMachine(fields);
   const otherControlPlanes = Object.entries(run.otherControlPlanes ?? {});
   if (otherControlPlanes.length > 0)
-    workbench.others = new Map(
+    context.others = new Map(
       otherControlPlanes.map(([address, fields]) => [address, createMachine(fields)]),
     );
   Object.assign(cluster, run.cluster);

@@ -28,7 +28,7 @@ function setupMachine(
     persistent: stagedConfiguration,
   });
   setup.machine.configurationAtBoot = configurationAtBoot;
-  setup.workbench.clientVersion = "v1.14.1";
+  setup.context.clientVersion = "v1.14.1";
   return setup;
 }
 
@@ -147,13 +147,13 @@ describe("workload isolation that waits for a boot", () => {
   });
 
   test("is reported by adopt, even if adopt stages nothing", async () => {
-    const { machine, workbench, logLines } = setupMachine(isolated, isolated, {}, withDriver);
+    const { machine, context, logLines } = setupMachine(isolated, isolated, {}, withDriver);
     machine.cri = waitingForSandbox;
     const task = { machine: "gpu-1", address: "10.0.0.1", patches: [withDriver] };
     await adopt(task, undefined, {
       machine,
-      clock: workbench.clock,
-      report: workbench.report,
+      clock: context.clock,
+      report: context.report,
       isAwaited: () => true,
     });
     expect(logLines.join("\n")).toMatch(

@@ -13,7 +13,7 @@ describe("an upgrade", () => {
   ])(
     "ends with one reboot and a schedulable node if it is killed at the $kind $name",
     async ({ name, kind }) => {
-      const { machine, cluster, logLines, workbench, run } = setupUpgrade();
+      const { machine, cluster, logLines, context, run } = setupUpgrade();
       cluster.podList = [pod("app")];
       let isKilled = false;
       const kill = (reachedName: string): void => {
@@ -22,7 +22,7 @@ describe("an upgrade", () => {
         throw new Killed();
       };
       if (kind === "phase")
-        workbench.report = (line) => (logLines.push(line), kill(line.split(":")[0]!));
+        context.report = (line) => (logLines.push(line), kill(line.split(":")[0]!));
       else machine.afterCall = cluster.afterCall = kill;
       await expect(run()).rejects.toThrow(Killed);
       await run();
@@ -37,8 +37,8 @@ describe("an upgrade", () => {
   );
 
   test("sets the taints before it uncordons the node", async () => {
-    const { cluster, workbench, run } = setupUpgrade();
-    workbench.taint = () => Promise.resolve(cluster.calls.push("taint"));
+    const { cluster, context, run } = setupUpgrade();
+    context.taint = () => Promise.resolve(cluster.calls.push("taint"));
     await run();
     expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
   });
@@ -79,9 +79,9 @@ test("the next run boots an image that is already installed, and does not overwr
 });
 
 test("a pull that the registry refuses is not repeated, and the console's error is reported at once", async () => {
-  const { workbench, clock, machine, logLines, run } = setupUpgrade();
+  const { context, clock, machine, logLines, run } = setupUpgrade();
   let reportTime = Infinity;
-  workbench.report = (line) => {
+  context.report = (line) => {
     logLines.push(line);
     if (line.startsWith("pull: Talos could not pull the installer"))
       reportTime = Math.min(reportTime, clock.now());

@@ -49,7 +49,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
       const machineIn = (plan: Plan) => plan.machines.find((machine) => machine.name === name)!;
       const previousMachine = machineIn(previousPlan);
       const newMachine = machineIn(newPlan);
-      const { machine, workbench, task } = setupUpgrade();
+      const { machine, context, task } = setupUpgrade();
       // The previous update left the machine in this state.
       machine.talosVersion = previousMachine.talosVersion;
       machine.schematicId = schematics.gpu;
@@ -73,7 +73,7 @@ describe.each(edits)("the edit $name of the stack $stack", ({ stack, change, reb
           modules: newMachine.kernelModules.map((module) => module.name),
           driverVersion: "570.211.01", // the only driver of the fake machine
         },
-        { ...workbench, clientVersion: newMachine.talosVersion },
+        { ...context, clientVersion: newMachine.talosVersion },
       );
       expect(rebooted).toBe(effects[name]!.reboots === "yes");
     });

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { mostHops, wayBetween } from "../../../components/recipe/effect";
+import { mostHops, upgradePath } from "../../../components/recipe/effect";
 import { minorRows, newestRelease } from "../../../components/recipe/facts/talos-release";
 import { installerAt } from "../../../components/recipe/machine/schematic";
 
@@ -11,7 +11,7 @@ const pairs = minors.flatMap((from) =>
 test.each(pairs)(
   "an upgrade from $from to $to goes through every minor, in order",
   ({ from, to }) => {
-    const { hops, fault } = wayBetween(from, to);
+    const { hops, fault } = upgradePath(from, to);
     expect(fault).toBeUndefined();
     const releases = [from, ...hops, to].map((release) => semver.parse(release)!);
     for (const [index, release] of releases.slice(1).entries())
@@ -27,12 +27,12 @@ test.each([
   ["v1.12.12", "v1.13.9", []],
   ["v1.13.9", "v1.13.9", []],
 ])("an upgrade from %s to %s has the intermediate releases %j", (from, to, hops) =>
-  expect(wayBetween(from, to)).toEqual({ hops }),
+  expect(upgradePath(from, to)).toEqual({ hops }),
 );
 
 test("an upgrade goes through the newest patch release that the Image Factory lists", () => {
   const listed = ["v1.12.6", "v1.12.10", "v1.12.9", "v1.12.11-rc.0"];
-  expect(wayBetween("v1.11.5", "v1.13.9", { listed })).toEqual({ hops: ["v1.12.10"] });
+  expect(upgradePath("v1.11.5", "v1.13.9", { listed })).toEqual({ hops: ["v1.12.10"] });
 });
 
 test.each([
@@ -40,12 +40,12 @@ test.each([
   ["v1.6.0", "v1.12.12", /no release of 1\.7 is known/],
   ["v1.12.0", "v2.1.0", /changes the major release/],
 ])("an upgrade from %s to %s is refused", (from, to, message) =>
-  expect(wayBetween(from, to).fault?.problem).toMatch(message),
+  expect(upgradePath(from, to).fault?.problem).toMatch(message),
 );
 
 test("if no Kubernetes release fits all Talos releases of an upgrade, the remedy is several updates or another kubernetesVersion", () => {
-  const upgradePath = wayBetween("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
-  expect(upgradePath.fault?.remedy).toMatch(
+  const { fault } = upgradePath("v1.8.4", newestRelease(), { kubernetes: "v1.31.4" });
+  expect(fault?.remedy).toMatch(
     /^(make \d updates: set talosVersion to v1\.9\.6 first|in this update, set kubernetesVersion to a release of 1\.32,)/,
   );
 });

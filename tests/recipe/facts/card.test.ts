@@ -1,7 +1,7 @@
 import {
   architectureOf,
   cardOf,
-  drives,
+  supportsCard,
   findCard,
   flavoursOf,
   isOfArm64,
@@ -152,7 +152,7 @@ test.each([
   ["570.211.01", "GB10", false],
   ["535.247.01", "H100 NVL", true],
 ])("driver %s supports the card %s: %j", (driver, model, expected) =>
-  expect(drives(driver, card(model))).toBe(expected),
+  expect(supportsCard(driver, card(model))).toBe(expected),
 );
 
 test("the open modules of driver 535 support only data-center cards", () => {

@@ -4,8 +4,8 @@ import {
   type ReleaseRecipe,
 } from "../../../components/recipe/index";
 import {
-  judgesOf,
-  judgeValues,
+  releasesToCheckWith,
+  checkValues,
   chartValueFindings,
   type ChartName,
 } from "../../../components/recipe/facts/chart";
@@ -18,7 +18,7 @@ const pathsAndKinds = (
   version: string,
   values: Record<string, unknown>,
 ): [string, string][] => {
-  const [chart] = judgesOf(name, version);
+  const [chart] = releasesToCheckWith(name, version);
   if (!chart) throw new Error(version);
   return chartValueFindings(chart, values).map(({ path, kind }) => [path, kind]);
 };
@@ -42,25 +42,25 @@ test.each([
 ] satisfies [ChartName, string, string[]][])(
   "the values of %s %s are checked by the tables of %j",
   (name, version, tableVersions) =>
-    expect(judgesOf(name, version).map((chart) => chart.version)).toEqual(tableVersions),
+    expect(releasesToCheckWith(name, version).map((chart) => chart.version)).toEqual(tableVersions),
 );
 
-describe("for a chart release that is older or newer than the tables, judgeValues", () => {
+describe("for a chart release that is older or newer than the tables, checkValues", () => {
   /** The findings on values, and the values that no table can check. */
-  const judgeByTables = (name: ChartName, version: string, values: Record<string, unknown>) => {
-    const { findings: wrong, uncheckable } = judgeValues(name, version, values);
+  const checkByTables = (name: ChartName, version: string, values: Record<string, unknown>) => {
+    const { findings: wrong, uncheckable } = checkValues(name, version, values);
     return { wrong: wrong.map(({ path, kind }) => `${path}: ${kind}`), uncheckable };
   };
 
   test("accepts values that the nearest release of the tables lacks", () => {
     expect(
-      judgeByTables("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
+      checkByTables("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
     ).toEqual({
       wrong: [],
       uncheckable: ["operator.defaultRuntime"],
     });
     expect(
-      judgeByTables("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong,
+      checkByTables("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong,
     ).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe("for a chart release that is older or newer than the tables, judgeValue
         dcgmExporter: { nodeSelector: {} },
         mig: { Strategy: "single" },
       };
-      expect(judgeByTables("gpu-operator", version, values)).toEqual({
+      expect(checkByTables("gpu-operator", version, values)).toEqual({
         wrong: [
           "cdi.enabled: boolean",
           "driver.enabeld: unknown",
@@ -98,7 +98,7 @@ describe("for a chart release that is older or newer than the tables, judgeValue
           [firstKey]: innerKeys.reduceRight<unknown>((value, key) => ({ [key]: value }), null),
         };
         for (const version of ["0.0.1", "99.0.0"])
-          expect(judgeByTables(name, version, values).wrong).toEqual([]);
+          expect(checkByTables(name, version, values).wrong).toEqual([]);
       }
     }
   });

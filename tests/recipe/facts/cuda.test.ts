@@ -1,5 +1,5 @@
 import {
-  cudaFloor,
+  oldestDriverForCuda,
   cudaOfDriver,
   cudaOfImage,
   vllmImage,
@@ -31,7 +31,7 @@ test.each([
   ["vllm/vllm-openai:v0.11.0", "12.8"],
   ["vllm/vllm-openai:v0.8.5.post1", "12.4"],
   ["vllm/vllm-openai:v0.12.0-cu130", "13.0"],
-])("the name of the image %s tells CUDA %s", (image, cuda) =>
+])("the name of the image %s shows that the image has CUDA %s", (image, cuda) =>
   expect(cudaOfImage(image)).toBe(cuda),
 );
 
@@ -41,16 +41,17 @@ test.each([
   "ollama/ollama:0.32.15",
   "nvcr.io/nvidia/pytorch:25.01-py3",
   "app",
-])("the name of the image %s does not tell its CUDA", (image) =>
+])("the name of the image %s does not show the CUDA release of the image", (image) =>
   expect(cudaOfImage(image)).toBeUndefined(),
 );
 
 test.each([
   ["12.9", "525.60.13"],
   ["13.1", "580.65.06"],
-])("CUDA %s needs driver %s", (cuda, driver) => expect(cudaFloor(cuda)).toBe(driver));
+])("CUDA %s needs driver %s", (cuda, driver) => expect(oldestDriverForCuda(cuda)).toBe(driver));
 
-test("CUDA 10.2 has no known oldest driver", () => expect(cudaFloor("10.2")).toBeUndefined());
+test("CUDA 10.2 has no known oldest driver", () =>
+  expect(oldestDriverForCuda("10.2")).toBeUndefined());
 
 test.each([
   ["12.2", "v0.8.5"],

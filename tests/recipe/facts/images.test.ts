@@ -40,7 +40,9 @@ function imagesOf({ resources }: Run): string[] {
 }
 
 const registerStack = (stack: string, changes: Record<string, unknown>): Promise<Run> =>
-  record(() => void gpuStack("lab", planOf(stack, { monitoring, ...changes }), { ahead: [] }, {}));
+  record(
+    () => void gpuStack("lab", planOf(stack, { monitoring, ...changes }), { dependsOn: [] }, {}),
+  );
 
 test.each([
   ["rtx5070ti", "validationMarkers"],

@@ -5,14 +5,14 @@ import { containerdPart } from "../../../components/recipe/machine/containerd/co
 const runtime = "io.containerd.cri.v1.runtime";
 
 test("a machine without containerd settings gets no containerd part", () => {
-  expect(containerdPart(undefined, "legacy")).toEqual({ clashes: [] });
+  expect(containerdPart(undefined, "legacy")).toEqual({ conflicts: [] });
   expect(containerdPart({ nvidiaDefaultRuntime: false, extra: "" }, "legacy")).toEqual({
-    clashes: [],
+    conflicts: [],
   });
 });
 
 test("all containerd options are written into one part", () => {
-  const { toml, clashes } = containerdPart(
+  const { toml, conflicts } = containerdPart(
     {
       nvidiaDefaultRuntime: true,
       baseRuntimeSpec: true,
@@ -21,7 +21,7 @@ test("all containerd options are written into one part", () => {
     },
     "legacy",
   );
-  expect(clashes).toEqual([]);
+  expect(conflicts).toEqual([]);
   expect(parse(toml ?? "")).toEqual({
     plugins: {
       [runtime]: {
@@ -52,7 +52,7 @@ test("the containerd part never sets version", () => {
 
 test("extra that conflicts with an option, or is no TOML, is reported", () => {
   const extra = `[plugins."${runtime}".containerd]\ndefault_runtime_name = "runc"\n`;
-  expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
+  expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").conflicts).toEqual([
     `plugins.${runtime}.containerd.default_runtime_name`,
   ]);
   expect(containerdPart({ extra: "[plugins" }, "legacy").error).toContain(

@@ -161,7 +161,7 @@ describe("the driver that follows from the card because the stack sets none", ()
     "siderolabs/nonfree-kmod-nvidia",
     "siderolabs/nvidia-container-toolkit",
   );
-  const imageWithUnnamedDriver = nextImage({ unnamedDriver: ["branch", "flavour"] });
+  const imageWithUnnamedDriver = nextImage({ driverFieldsFromCard: ["branch", "flavour"] });
 
   test("is refused if another driver runs, and the remedy keeps or changes it", () => {
     const [finding, ...otherFindings] = losses("gpu-1", proprietary, imageWithUnnamedDriver);
@@ -176,10 +176,14 @@ describe("the driver that follows from the card because the stack sets none", ()
   });
 
   test("is compared only in the fields that the stack leaves out", () => {
-    const [finding] = losses("gpu-1", proprietary, nextImage({ unnamedDriver: ["flavour"] }));
+    const [finding] = losses(
+      "gpu-1",
+      proprietary,
+      nextImage({ driverFieldsFromCard: ["flavour"] }),
+    );
     expect(finding?.remedy).toMatch(/to \{flavour: proprietary\} to keep/);
     const openLts = imageWithExtensions("siderolabs/nvidia-open-gpu-kernel-modules-lts");
-    expect(lostParts(openLts, nextImage({ unnamedDriver: ["flavour"] }))).toEqual({});
+    expect(lostParts(openLts, nextImage({ driverFieldsFromCard: ["flavour"] }))).toEqual({});
   });
 
   test("is accepted if it already runs, if no driver runs, or if the running driver is unknown", () => {
@@ -277,7 +281,7 @@ test.each([
   ],
   ["f/installer-secureboot/" + "a".repeat(64) + ":v1.9.0", { secureBoot: true }],
   ["ghcr.io/siderolabs/installer:v1.12.6", { secureBoot: false }],
-])("the name of the installer %s tells its platform and Secure Boot", (image, kind) =>
+])("the name of the installer %s shows its platform and Secure Boot", (image, kind) =>
   expect(installerKind(image)).toEqual(kind),
 );
 

@@ -1,7 +1,7 @@
 import {
   customizationPath,
   omniResources,
-  rivalPatches,
+  conflictingPatches,
   type OmniPatch,
 } from "../../../components/recipe/index";
 import { overridingPatches } from "../../../components/recipe/machine/omni";
@@ -45,7 +45,7 @@ describe("a patch in Omni", () => {
   });
   /** The machines for which the patch conflicts with the stack's patches. */
   const conflictScope = (omniPatch: OmniPatch, stackPatchIds: string[] = []): string | undefined =>
-    rivalPatches([omniPatch], machine, stackPatchIds)[0]?.scope;
+    conflictingPatches([omniPatch], machine, stackPatchIds)[0]?.scope;
 
   test.each([
     ["the cluster", { cluster: "frank" }, "the whole cluster frank"],
@@ -100,6 +100,8 @@ describe("a patch in Omni", () => {
 
   test("for any machine set conflicts if the machine's set is unknown", () => {
     const omniPatch = patch({ cluster: "frank", "machine-set": "gpus" });
-    expect(rivalPatches([omniPatch], { ...machine, machineSet: undefined }, [])).toHaveLength(1);
+    expect(conflictingPatches([omniPatch], { ...machine, machineSet: undefined }, [])).toHaveLength(
+      1,
+    );
   });
 });

@@ -1,8 +1,8 @@
 import {
   isSigned,
-  sealedVolumes,
+  volumesWithTpmKey,
   unbootable,
-  unknownKeys,
+  signatureLines,
 } from "../../../components/recipe/machine/secure-boot";
 
 const id = "a".repeat(64);
@@ -42,7 +42,7 @@ test("volumes with a key in the TPM are found in every form of the configuration
     { kind: "HostnameConfig", hostname: "gpu-1" },
     null,
   ];
-  expect(sealedVolumes(documents)).toEqual([
+  expect(volumesWithTpmKey(documents)).toEqual([
     { name: "STATE", only: true },
     { name: "EPHEMERAL", only: false },
     { name: "models", only: true },
@@ -73,28 +73,28 @@ describe("an unsigned image is refused", () => {
     for (const secureBoot of [true, false]) {
       const [message = "", ...otherMessages] = messages(
         "gpu-1",
-        { secureBoot, sealed: ["STATE"] },
+        { secureBoot, tpmVolumes: ["STATE"] },
         unsignedImage,
       );
       expect(otherMessages).toEqual([]);
       expect(message).toMatch(/only the TPM can open the machine's volumes STATE/);
       expect(message).toMatch(/; set machines\.gpu-1\.secureBoot: true$/);
     }
-    expect(messages("gpu-1", { secureBoot: true, sealed: ["STATE"] }, signedImage)).toEqual([]);
+    expect(messages("gpu-1", { secureBoot: true, tpmVolumes: ["STATE"] }, signedImage)).toEqual([]);
   });
 });
 
 test("it is reported that the signature of a custom image is unknown if the firmware enforces Secure Boot", () => {
   const customImage = "registry.example.com/talos/installer:v1.13.6";
-  expect(unknownKeys({ secureBoot: true }, customImage, true)).toEqual([
+  expect(signatureLines({ secureBoot: true }, customImage, true)).toEqual([
     expect.stringMatching(/^it is unknown whether registry\.example\.com.* is signed/),
   ]);
-  expect(unknownKeys({ secureBoot: false }, customImage, true)).toEqual([]);
+  expect(signatureLines({ secureBoot: false }, customImage, true)).toEqual([]);
 });
 
 test("it is reported that nothing checks the signature of an image if the firmware does not enforce Secure Boot", () => {
-  expect(unknownKeys({ secureBoot: true }, signedImage)).toEqual([]);
-  expect(unknownKeys({ secureBoot: false }, signedImage)).toEqual([
+  expect(signatureLines({ secureBoot: true }, signedImage)).toEqual([]);
+  expect(signatureLines({ secureBoot: false }, signedImage)).toEqual([
     expect.stringMatching(/does not enforce Secure Boot/),
   ]);
 });

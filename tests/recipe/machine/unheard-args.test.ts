@@ -1,6 +1,6 @@
 import type { RunningImage } from "../../../components/recipe/machine/losses";
 import { schematicOf } from "../../../components/recipe/machine/schematic";
-import { unansweredArgs } from "../../../components/recipe/machine/losses";
+import { ignoredArgsFindings } from "../../../components/recipe/machine/losses";
 
 const imageBootedByGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
   commandLine: "BOOT_IMAGE=/A/vmlinuz talos.platform=metal console=tty0",
@@ -12,7 +12,7 @@ const imageBootedByGrub = (changes: Partial<RunningImage> = {}): RunningImage =>
 const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc"] }).yaml;
 
 test("kernel arguments that GRUB ignores are reported, with a remedy", () => {
-  const findings = unansweredArgs("gpu-1", imageBootedByGrub(), {
+  const findings = ignoredArgsFindings("gpu-1", imageBootedByGrub(), {
     kernelArgs: ["pci=realloc", "console=tty0 iommu=pt"],
   });
   expect(findings).toEqual([
@@ -48,5 +48,5 @@ test.each<[situation: string, runningImage: RunningImage, kernelArgs: string[]]>
     ["pci=realloc"],
   ],
 ])("no kernel argument is reported for %s", (_, runningImage, kernelArgs) => {
-  expect(unansweredArgs("gpu-1", runningImage, { kernelArgs })).toEqual([]);
+  expect(ignoredArgsFindings("gpu-1", runningImage, { kernelArgs })).toEqual([]);
 });

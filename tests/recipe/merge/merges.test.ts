@@ -18,7 +18,7 @@ interface Merge {
   /** The configuration afterwards. Default: it is unchanged. */
   after?: Documents;
   /** Set if Talos gives the same result when it applies the patches in order. */
-  likePatches?: true;
+  equalsTalosPatch?: true;
   /** Patterns of conflicts by field. The configuration is then unchanged. Default: none. */
   conflicts?: Record<string, RegExp>;
 }
@@ -49,7 +49,7 @@ const merges: Merge[] = [
         dnsDomain: "a.b",
       },
     ],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "an audit policy of a patch replaces that of KubeAuditPolicyConfig",
@@ -61,7 +61,7 @@ const merges: Merge[] = [
     ],
     patch: [{ kind: "KubeAuditPolicyConfig", configuration: { rules: [{ level: "None" }] } }],
     after: [{ kind: "KubeAuditPolicyConfig", configuration: { rules: [{ level: "None" }] } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a patch replaces the configuration of KubeAuthenticationConfig",
@@ -73,7 +73,7 @@ const merges: Merge[] = [
     ],
     patch: [{ kind: "KubeAuthenticationConfig", configuration: { rules: [{ level: "None" }] } }],
     after: [{ kind: "KubeAuthenticationConfig", configuration: { rules: [{ level: "None" }] } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a patch replaces the configuration of KubeCredentialProviderConfig",
@@ -89,7 +89,7 @@ const merges: Merge[] = [
     after: [
       { kind: "KubeCredentialProviderConfig", configuration: { rules: [{ level: "None" }] } },
     ],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a static pod of a patch replaces the pod of the same name",
@@ -102,7 +102,7 @@ const merges: Merge[] = [
     ],
     patch: [{ kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "b" } } }],
     after: [{ kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "b" } } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a patch replaces the overrides of CRIBaseRuntimeSpecConfig",
@@ -111,7 +111,7 @@ const merges: Merge[] = [
     ],
     patch: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { oomScoreAdj: 1 } } }],
     after: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { oomScoreAdj: 1 } } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "lists of a patch replace those of BGPInstanceConfig",
@@ -142,7 +142,7 @@ const merges: Merge[] = [
         neighbors: [{ link: "b" }],
       },
     ],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a rule of image verification replaces the rule of the same image, at its position",
@@ -174,35 +174,35 @@ const merges: Merge[] = [
         ],
       },
     ],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a list in a patch replaces the list of a kubelet argument",
     before: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: ["z"] } } } }],
     after: [{ machine: { kubelet: { extraArgs: { a: ["z"] } } } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a list in a patch replaces the text of a kubelet argument",
     before: [{ machine: { kubelet: { extraArgs: { a: "x" } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: ["y", "z"] } } } }],
     after: [{ machine: { kubelet: { extraArgs: { a: ["y", "z"] } } } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a text in a patch replaces the list of a kubelet argument",
     before: [{ machine: { kubelet: { extraArgs: { a: ["x", "y"] } } } }],
     patch: [{ machine: { kubelet: { extraArgs: { a: "z" } } } }],
     after: [{ machine: { kubelet: { extraArgs: { a: "z" } } } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "a list in a patch replaces the list of an argument in KubeletConfig",
     before: [{ kind: "KubeletConfig", extraArgs: { a: ["x"], b: "c" } }],
     patch: [{ kind: "KubeletConfig", extraArgs: { a: ["y"] } }],
     after: [{ kind: "KubeletConfig", extraArgs: { a: ["y"], b: "c" } }],
-    likePatches: true,
+    equalsTalosPatch: true,
   },
   {
     name: "lists of the same names are joined in a document of another kind",
@@ -458,7 +458,7 @@ test.each(merges)("$name", (row) => {
   const unmerged = unmergeConfiguration(configuration, added);
   if (typeof row.after === "string") expect(unmerged).toBe(before);
   expect(contentOf(unmerged)).toEqual(contentOf(before));
-  if (row.likePatches)
+  if (row.equalsTalosPatch)
     expect([...wantedOf([before, patch]).values()][0]).toEqual(contentOf(after)[0]);
 });
 

@@ -24,21 +24,21 @@ export const baseSpec = "/etc/cri/conf.d/base-spec.json";
 /**
  * Composes the TOML that the stack adds to a machine's containerd configuration: one fragment for each option. The
  * function drops `version`, because it would overwrite Talos' own value. `toml` is undefined if no option is set.
- * `error` is set if `extra` is not TOML. `clashes` are dotted keys that two fragments set to different values; the
+ * `error` is set if `extra` is not TOML. `conflicts` are dotted keys that two fragments set to different values; the
  * later fragment wins.
  */
 export const containerdPart = remembering((spec: ContainerdSpec = {}, injection: Injection) => {
-  const clashes: string[] = [];
+  const conflicts: string[] = [];
   const table: TomlTable = {};
   const { table: { version: _, ...extra } = {}, error } = parseToml(spec.extra ?? "");
   for (const fragment of [...typedFragments(spec, injection), extra])
-    merge(table, fragment, "", clashes);
+    merge(table, fragment, "", conflicts);
   return {
     ...defined({
       toml: Object.keys(table).length > 0 ? `${stringify(table).trim()}\n` : undefined,
       error,
     }),
-    clashes,
+    conflicts,
   };
 });
 
@@ -111,17 +111,17 @@ export const isTable = (value: unknown): value is TomlTable =>
  * Merges two TOML tables as Talos does (internal/pkg/toml/merge.go): it merges tables by key, joins arrays, and takes
  * the later scalar.
  */
-function merge(target: TomlTable, source: TomlTable, path: string, clashes: string[]): void {
+function merge(target: TomlTable, source: TomlTable, path: string, conflicts: string[]): void {
   for (const [key, value] of Object.entries(source)) {
     const keyPath = path === "" ? key : `${path}.${key}`;
     const current = target[key];
     if (current === undefined) target[key] = value;
-    else if (isTable(current) && isTable(value)) merge(current, value, keyPath, clashes);
+    else if (isTable(current) && isTable(value)) merge(current, value, keyPath, conflicts);
     else if (Array.isArray(current) && Array.isArray(value)) {
       const existing = new Set(current);
       target[key] = [...current, ...value.filter((item) => !existing.has(item))];
     } else {
-      if (current !== value) clashes.push(keyPath);
+      if (current !== value) conflicts.push(keyPath);
       target[key] = value;
     }
   }

@@ -5,7 +5,7 @@ import {
   structureOfPlugin,
   type ContainerdRelease,
 } from "../../facts/containerd-schema";
-import { closest, type FindingText } from "../../rules";
+import { nearestWord, type FindingText } from "../../rules";
 import { asText, flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFindings, type ShapeFinding, writePath } from "../../shape";
 
@@ -34,7 +34,7 @@ export function containerdFindings(
         return id === "io.containerd.grpc.v1.cri" && isMapping(value)
           ? []
           : tableFindings(value, structure, "plugins", id);
-      const nearPlugin = closest(id, knownPlugins);
+      const nearPlugin = nearestWord(id, knownPlugins);
       return nearPlugin !== undefined && isNear(id, nearPlugin)
         ? [
             {
@@ -95,7 +95,7 @@ function meaningFindings(table: TomlTable): FindingText[] {
   const name = asText(plugin("io.containerd.cri.v1.runtime", "containerd", "default_runtime_name"));
   const runtimes = plugin("io.containerd.cri.v1.runtime", "containerd", "runtimes");
   const runtimeEntries = Object.entries(isMapping(runtimes) ? runtimes : {});
-  const nearRuntime = name === "" ? undefined : closest(name, ["nvidia", "runc"]);
+  const nearRuntime = name === "" ? undefined : nearestWord(name, ["nvidia", "runc"]);
   return flat<FindingText>([
     valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)
       ? {
@@ -135,7 +135,7 @@ function kindText(value: unknown): string {
 /** Whether a plugin's name is probably a misspelling of a known plugin's name, and not the name of another plugin. */
 const isNear = (id: string, knownId: string): boolean =>
   Math.abs(id.length - knownId.length) <= 2 &&
-  closest(id.slice(14), [knownId.slice(14)]) !== undefined &&
+  nearestWord(id.slice(14), [knownId.slice(14)]) !== undefined &&
   id.split(".").length === knownId.split(".").length &&
   id.split(".").filter((part, index) => part !== knownId.split(".")[index]).length === 1;
 

@@ -1,4 +1,4 @@
-import { type Case, held, podCase, untried, wrong, outcomeOf } from "../case";
+import { type Case, passedWith, podCase, untried, failedWith, outcomeOf } from "../case";
 import type { PodResult } from "../pods";
 import { nodeName } from "../shape";
 import type { GpuLab } from "../gpu-lab";
@@ -51,9 +51,10 @@ const smoke = podCase("smoke", "a CUDA program computes", {}, async ({ gpuLab, p
   const withoutClass = await pods.run("no-class-computes", podSpec);
   const observation = `RuntimeClass ${runtimeClass.name}: ${withClass.phase}, ${inOneLine(withClass.output)}; no RuntimeClass: ${withoutClass.phase}, ${inOneLine(withoutClass.output)}`;
   if ([withClass, withoutClass].some(({ phase }) => phase !== "Succeeded"))
-    return wrong(observation);
-  if (hasComputed(withClass.output) && hasComputed(withoutClass.output)) return held(observation);
-  return gpuLab.cards === undefined ? untried(observation) : wrong(observation);
+    return failedWith(observation);
+  if (hasComputed(withClass.output) && hasComputed(withoutClass.output))
+    return passedWith(observation);
+  return gpuLab.cards === undefined ? untried(observation) : failedWith(observation);
 });
 
 /** Script that prints the cards that a pod sees: their devices, and nvidia-smi's list. */

@@ -1,6 +1,6 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { powerRangeOf, cardOf } from "../../../../components/recipe/facts/card";
-import { type Case, held, untried, wrong, outcomeOf } from "../case";
+import { type Case, passedWith, untried, failedWith, outcomeOf } from "../case";
 import type { Shape } from "../shape";
 import type { GpuLab } from "../gpu-lab";
 
@@ -89,8 +89,8 @@ const refusedLimit: Case = {
     const errors = await gpuLab.previewErrors({ watts: minWatts - 1 }, say);
     const reason = /machines\.\S+\.powerLimit: .*?(?=; error:|$)/.exec(errors)?.[0];
     return reason === undefined
-      ? wrong(errors || `the preview takes ${minWatts - 1} W`)
-      : held(reason);
+      ? failedWith(errors || `the preview takes ${minWatts - 1} W`)
+      : passedWith(reason);
   },
 };
 

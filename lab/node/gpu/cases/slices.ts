@@ -1,4 +1,4 @@
-import { type Case, podCase, held, untried, wrong, type Outcome } from "../case";
+import { type Case, podCase, passedWith, untried, failedWith, type Outcome } from "../case";
 import type { PodResult, Pods } from "../pods";
 import type { GpuLab } from "../gpu-lab";
 import { hasComputed, computeScript, inOneLine, oneUnit } from "./plain";
@@ -39,16 +39,18 @@ function outcomeOfPods(
 ): Outcome {
   const failedPods = results.filter(({ phase }) => phase !== "Succeeded");
   if (failedPods.length > 0)
-    return wrong(
+    return failedWith(
       `${observation}; ${failedPods.map(({ phase, output }) => `${phase}: ${inOneLine(output)}`).join("; ")}`,
     );
   if (results.every(({ output }) => hasComputed(output))) {
     const counts = roundsOf(results);
-    return held(`${observation}; ${Math.min(...counts)} to ${Math.max(...counts)} rounds each`);
+    return passedWith(
+      `${observation}; ${Math.min(...counts)} to ${Math.max(...counts)} rounds each`,
+    );
   }
   return gpuLab.cards === undefined
-    ? held(`${observation}; nothing was computed, there is no card`)
-    : wrong(`${observation}; not computed`);
+    ? passedWith(`${observation}; nothing was computed, there is no card`)
+    : failedWith(`${observation}; not computed`);
 }
 
 const moreSlices = podCase(
@@ -61,7 +63,8 @@ const moreSlices = podCase(
       publishSeconds,
       async () => (await gpuLab.offeredUnits()) === expectedUnits,
     );
-    if (!areAllOffered) return wrong(`${await gpuLab.offeredUnits()} units, not ${expectedUnits}`);
+    if (!areAllOffered)
+      return failedWith(`${await gpuLab.offeredUnits()} units, not ${expectedUnits}`);
     const names = await startPodPerSlice(gpuLab, pods, 10);
     const results = await Promise.all(names.map((name) => pods.waitForEnd(name, 90)));
     return outcomeOfPods(
@@ -91,7 +94,7 @@ const fewerSlices = podCase(
       if (gpuLab.cards === undefined && currentPods.every(({ phase }) => phase === "Succeeded"))
         return untried("programs of the stand-in end at once, so no slice is in use meanwhile");
       const states = currentPods.map(({ phase, output }) => `${phase} ${inOneLine(output)}`);
-      return wrong(`not all pods run at once: ${states.join("; ")}`);
+      return failedWith(`not all pods run at once: ${states.join("; ")}`);
     }
     const podsBefore = await Promise.all(names.map((name) => pods.read(name)));
     const { seconds, warnings } = await gpuLab.updateTo({ slices: fewSlices }, say);
@@ -109,12 +112,12 @@ const fewerSlices = podCase(
     const outlastedUpdate = results.some(({ finishedAt = 0 }) => finishedAt > updateEnd);
     const observation = `${units} units, update ${seconds.toFixed(1)} s${untestedWarning === undefined ? "" : ", which warns that it could not test"}`;
     if (!areSamePods || !outlastedUpdate)
-      return wrong(
+      return failedWith(
         `${observation}; ${areSamePods ? "the pods ended before the update did" : "pods were replaced"}`,
       );
     return units === fewSlices * gpuLab.cardCount
       ? outcomeOfPods(gpuLab, results, `${observation}; all ${names.length} pods went on`)
-      : wrong(observation);
+      : failedWith(observation);
   },
 );
 
@@ -131,8 +134,8 @@ const twoSlicesRequest = podCase(
     const pod = { image: images.powerLimit, limits: { [resourceName]: "2" }, script: "true" };
     const { phase, output } = await pods.run("two-slices", pod);
     return phase === "Failed" && /UnexpectedAdmissionError/.test(output)
-      ? held(inOneLine(output))
-      : wrong(`${phase}: ${inOneLine(output)}`);
+      ? passedWith(inOneLine(output))
+      : failedWith(`${phase}: ${inOneLine(output)}`);
   },
 );
 

@@ -1,6 +1,6 @@
 import type { DoctorReport } from "../../../../cli/doctor/report";
 import { inOneLine } from "../../../../components/diagnosis";
-import { held, type Outcome, untried, wrong } from "../case";
+import { passedWith, type Outcome, untried, failedWith } from "../case";
 import { until } from "../../../until";
 import type { GpuLab } from "../gpu-lab";
 import type { Fault } from "./table";
@@ -28,7 +28,7 @@ export const waitUntilHealthy = (gpuLab: GpuLab): Promise<DoctorReport> =>
 export async function tryFault(gpuLab: GpuLab, fault: Fault): Promise<Outcome> {
   const reportBefore = await waitUntilHealthy(gpuLab);
   if (reportBefore.status !== 0)
-    return wrong(`the cluster is not healthy before; ${summaryOf(reportBefore)}`);
+    return failedWith(`the cluster is not healthy before; ${summaryOf(reportBefore)}`);
   const undo = await fault.make(gpuLab);
   let report: DoctorReport;
   let wasRepaired: boolean;
@@ -53,8 +53,8 @@ export async function tryFault(gpuLab: GpuLab, fault: Fault): Promise<Outcome> {
     ...(reportAfter.status === 0 ? [] : [`not healthy again: ${summaryOf(reportAfter)}`]),
   ];
   return problems.length === 0
-    ? held(summaryOf(report))
-    : wrong([...problems, summaryOf(report)].join("; "));
+    ? passedWith(summaryOf(report))
+    : failedWith([...problems, summaryOf(report)].join("; "));
 }
 
 /** What the doctor's report about a fault lacks, and the wrong causes that it names. */

@@ -1,7 +1,7 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 
 /** The tool that manages an object in a cluster, with the name of its release. */
-export interface Keeper {
+export interface ManagingTool {
   by: "Flux" | "Argo CD" | "Helm";
   /** Name of the HelmRelease, the Application or the Helm release. */
   name: string;
@@ -18,7 +18,8 @@ export interface Keeper {
  * annotation with the name of the Application (argo-cd, docs/user-guide/resource_tracking.md). Helm sets annotations
  * with the name of the release (helm, pkg/action/validate.go).
  */
-export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): Keeper | undefined {
+export function managingToolOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}):
+  ManagingTool | undefined {
   const fluxName = labels["helm.toolkit.fluxcd.io/name"];
   if (fluxName !== undefined)
     return {
@@ -39,30 +40,30 @@ export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): 
   };
 }
 
-const withNamespace = (namespace: string | undefined): Pick<Keeper, "namespace"> =>
+const withNamespace = (namespace: string | undefined): Pick<ManagingTool, "namespace"> =>
   namespace === undefined ? {} : { namespace };
 
 /** Name of the tool and its release, for messages. */
-export function keeperWords({ by, name, namespace }: Keeper): string {
+export function managingToolText({ by, name, namespace }: ManagingTool): string {
   const title = namespace === undefined ? name : `${namespace}/${name}`;
   if (by === "Flux") return `Flux' HelmRelease ${title}`;
   return by === "Helm" ? `Helm release ${title}` : `Argo CD's Application ${title}`;
 }
 
-const inNamespace = ({ namespace }: Keeper): string =>
+const inNamespace = ({ namespace }: ManagingTool): string =>
   namespace === undefined ? "" : ` -n ${namespace}`;
 
 /** The command with which the tool restores an object; the user replaces CHART. */
-export function restoreCommand(keeper: Keeper): string {
-  if (keeper.by === "Flux")
-    return `flux reconcile helmrelease ${keeper.name}${inNamespace(keeper)} --force`;
-  if (keeper.by === "Argo CD") return `argocd app sync ${keeper.name}`;
-  return `helm upgrade ${keeper.name} CHART${inNamespace(keeper)} --reuse-values`;
+export function restoreCommand(tool: ManagingTool): string {
+  if (tool.by === "Flux")
+    return `flux reconcile helmrelease ${tool.name}${inNamespace(tool)} --force`;
+  if (tool.by === "Argo CD") return `argocd app sync ${tool.name}`;
+  return `helm upgrade ${tool.name} CHART${inNamespace(tool)} --reuse-values`;
 }
 
 /** How to remove an object that the tool would otherwise restore. */
-export function removeWords(keeper: Keeper): string {
-  if (keeper.by === "Flux") return `remove ${keeperWords(keeper)} from its repository`;
-  if (keeper.by === "Argo CD") return `argocd app delete ${keeper.name}`;
-  return `helm uninstall ${keeper.name}${inNamespace(keeper)}`;
+export function removeWords(tool: ManagingTool): string {
+  if (tool.by === "Flux") return `remove ${managingToolText(tool)} from its repository`;
+  if (tool.by === "Argo CD") return `argocd app delete ${tool.name}`;
+  return `helm uninstall ${tool.name}${inNamespace(tool)}`;
 }

@@ -1,4 +1,4 @@
-import { unnamedDriver } from "../../../components/recipe/machine/planned-machine";
+import { driverFieldsFromCard } from "../../../components/recipe/machine/planned-machine";
 import type { ClusterSpec, MachineSpec } from "../../../components/recipe";
 
 const spec: ClusterSpec = { talosVersion: "v1.12.6", machines: {} };
@@ -43,17 +43,17 @@ test.each<
     [],
   ],
 ])(
-  "the stack leaves to the card of an adopted machine: %s",
+  "on an adopted machine, the card decides these fields of the driver: %s",
   (_, stackFields, machineFields, fieldsLeftToCard) => {
-    expect(unnamedDriver({ ...spec, ...stackFields }, { ...machine, ...machineFields })).toEqual(
-      fieldsLeftToCard,
-    );
+    expect(
+      driverFieldsFromCard({ ...spec, ...stackFields }, { ...machine, ...machineFields }),
+    ).toEqual(fieldsLeftToCard);
   },
 );
 
-test("an owned machine, and a machine without a card, have no driver fields that the card decides", () => {
+test("on an owned machine or without a card, driverFieldsFromCard returns no field", () => {
   const ownedMachine: MachineSpec = { ...machine, configuration: "owned" };
   const machineWithoutCard: MachineSpec = { ...machine, gpus: [] };
-  expect(unnamedDriver(spec, ownedMachine)).toEqual([]);
-  expect(unnamedDriver(spec, machineWithoutCard)).toEqual([]);
+  expect(driverFieldsFromCard(spec, ownedMachine)).toEqual([]);
+  expect(driverFieldsFromCard(spec, machineWithoutCard)).toEqual([]);
 });
