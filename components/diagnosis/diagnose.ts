@@ -81,9 +81,9 @@ const ofRelease = new Set<FixId>([
 function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `make sure that ${fix.does}`;
   if (plan.kubernetes.external && ofRelease.has(fix.id))
-    return `this stack does not install the release: ${plan.kubernetes.by ?? "the tool that installs it"} must make sure that ${fix.does}`;
+    return `this stack does not install the GPU provider: ${plan.kubernetes.by ?? "the tool that installs it"} must make sure that ${fix.does}`;
   return (
     fix.inForce ??
-    `the stack has this fix, but it is not in effect: check whether it was removed by hand, and run \`pulumi up --refresh\``
+    `the stack has this fix, but the fix is not in effect: check whether someone removed it by hand, and run \`pulumi up --refresh\``
   );
 }

@@ -262,7 +262,7 @@ describe("the doctor", () => {
     const { status, stdout } = await runCommand(cli, ["doctor", "--kubeconfig", file]);
     expect(status).toBe(1);
     expect(stdout).toContain(
-      "✖ is wrong: cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs\n",
+      "✖ is wrong: cluster: has no GPU Operator, no device plugin of NVIDIA and no DRA driver, so pods cannot request GPUs\n",
     );
     expect(stdout).not.toContain("\x1b[");
     expect(stdout).not.toContain("nothing found");

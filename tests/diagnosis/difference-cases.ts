@@ -119,7 +119,7 @@ export const differenceCases: DifferenceCase[] = [
       node.taints = ["maintenance=yes:NoExecute"];
     },
     differences: [
-      "node rtx3090: has the taint maintenance=yes:NoExecute, which GPU pods of the plan do not tolerate",
+      "node rtx3090: has the taint maintenance=yes:NoExecute, which the stack's GPU pods do not tolerate",
     ],
   },
   {
@@ -182,7 +182,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.talosVersion = "v1.8.4";
     },
     differences: [
-      "machine rtx3090: runs Talos v1.8.4, the plan says v1.10.9: an update goes through v1.9.6, with 2 reboots",
+      "machine rtx3090: runs Talos v1.8.4, the plan says v1.10.9: an update first upgrades to v1.9.6, with 2 reboots in all",
     ],
   },
   {

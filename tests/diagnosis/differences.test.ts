@@ -216,7 +216,7 @@ test("without a plan, the log of a ready plugin that offers no card is quoted", 
   expect(differences(observations)).toMatchObject([
     {
       problem:
-        "has a GPU, but offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims",
+        "has a GPU, but pods cannot request it: the node has no resource nvidia.com/… and no device of the DeviceClass gpu.nvidia.com",
       lastWords: [`Pod/${plugin} main: No devices found. Waiting indefinitely.`],
     },
   ]);
@@ -235,7 +235,7 @@ describe("without a plan", () => {
     const noNode =
       "cluster: no node has a GPU: no node has NVIDIA's extensions, Node Feature Discovery's label for a card, or a resource nvidia.com/…";
     const noProvider =
-      "cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
+      "cluster: has no GPU Operator, no device plugin of NVIDIA and no DRA driver, so pods cannot request GPUs";
     const empty = { nodes: [], pods: [], daemonSets: [] };
     expect(differencesIn(empty)).toEqual([noNode, noProvider]);
     expect(
@@ -253,7 +253,7 @@ describe("without a plan", () => {
         differencesIn(observationsWith(planOf(stack), change));
       const { name } = planOf(stack).machines[0]!;
       expect(differencesAfter(offerNothing)).toEqual([
-        `node ${name}: has a GPU, but offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims`,
+        `node ${name}: has a GPU, but pods cannot request it: the node has no resource nvidia.com/… and no device of the DeviceClass gpu.nvidia.com`,
       ]);
       const pluginNotReady = differencesAfter(({ plugin }) => {
         plugin.ready = 0;

@@ -39,12 +39,12 @@ test.each<[string, ExternalSpec, string]>([
   [
     "the command of Flux",
     { read: { by: "Flux", name: "nvdp", namespace: "kube-system" } },
-    "Flux' HelmRelease kube-system/nvdp installs it, and `pulumi up` does not: flux reconcile helmrelease nvdp -n kube-system --force",
+    "Flux' HelmRelease kube-system/nvdp installs the GPU provider, and `pulumi up` does not: flux reconcile helmrelease nvdp -n kube-system --force",
   ],
   [
     "the command of Argo CD",
     { read: { by: "Argo CD", name: "gpu", namespace: "gpu" } },
-    "Argo CD's Application gpu installs it, and `pulumi up` does not: argocd app sync gpu",
+    "Argo CD's Application gpu installs the GPU provider, and `pulumi up` does not: argocd app sync gpu",
   ],
   [
     "the commands of several tools if the owner is unknown",
@@ -69,7 +69,7 @@ test("the owner that remaining objects show takes precedence over the stack's fi
   expect(
     remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets: [daemonSet] }),
   ).toEqual([
-    "Helm release gpu/nvdp installs it, and `pulumi up` does not: helm upgrade nvdp CHART -n gpu --reuse-values",
+    "Helm release gpu/nvdp installs the GPU provider, and `pulumi up` does not: helm upgrade nvdp CHART -n gpu --reuse-values",
   ]);
 });
 
@@ -106,7 +106,7 @@ test("the remedy for a known cause in an external release names its owner", () =
   expect(cause).toMatchObject({
     fix: "privilegedNamespace",
     remedy: expect.stringMatching(
-      /^this stack does not install the release: Flux must make sure that the release's/,
+      /^this stack does not install the GPU provider: Flux must make sure that the release's/,
     ) as string,
   });
 });

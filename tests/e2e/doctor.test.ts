@@ -49,7 +49,7 @@ const faults: Fault[] = [
   {
     change: ({ kubernetes }) =>
       kubernetes.patch(nodePath, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } }),
-    line: "node rtx3090: has the taint away:NoSchedule, which GPU pods of the plan do not tolerate",
+    line: "node rtx3090: has the taint away:NoSchedule, which the stack's GPU pods do not tolerate",
   },
   {
     change: ({ kubernetes }) =>

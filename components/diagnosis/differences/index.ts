@@ -30,7 +30,7 @@ export function differences(observations: Observations, plan?: Plan): Difference
 const noGpuNode =
   "no node has a GPU: no node has NVIDIA's extensions, Node Feature Discovery's label for a card, or a resource nvidia.com/…";
 const nothingOffers =
-  "none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
+  "has no GPU Operator, no device plugin of NVIDIA and no DRA driver, so pods cannot request GPUs";
 
 /**
  * Differences from what every GPU cluster needs: a node with a card, GPUs that this node offers, and a working GPU
@@ -70,7 +70,7 @@ function gpuNode(
   const problem =
     !offersGpus &&
     !node.devicesUnseen &&
-    "has a GPU, but offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims";
+    "has a GPU, but pods cannot request it: the node has no resource nvidia.com/… and no device of the DeviceClass gpu.nvidia.com";
   return [...readiness(node), ...difference(`node ${node.name}`, problem, words)];
 }
 

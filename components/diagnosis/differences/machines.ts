@@ -62,7 +62,7 @@ function release(
   });
   if (hops.length === 0) return differenceText;
   if (finding !== undefined) return `${differenceText}: ${finding.problem}; ${finding.remedy}`;
-  return `${differenceText}: an update goes through ${hops.join(" and ")}, with ${hops.length + 1} reboots`;
+  return `${differenceText}: an update first upgrades to ${hops.join(" and then to ")}, with ${hops.length + 1} reboots in all`;
 }
 
 const withoutV = (version: string): string => version.replace(/^v/, "");

@@ -135,7 +135,7 @@ function taints(
     ...actualTaints
       .filter((text) => gpuCount > 0 && !planned.includes(text) && !ofKubernetes.test(text))
       .filter((text) => !isTolerated(readTaint(text)))
-      .map((text) => `has the taint ${text}, which GPU pods of the plan do not tolerate`),
+      .map((text) => `has the taint ${text}, which the stack's GPU pods do not tolerate`),
   ];
 }
 

@@ -54,7 +54,7 @@ export const exposureFixes = fixesOf({
 export const exposureCauses = {
   runtimeHandler: {
     symptom:
-      "pods of RuntimeClass nvidia stay in ContainerCreating, and `kubectl exec` into running ones fails",
+      "pods of RuntimeClass nvidia stay in ContainerCreating, and `kubectl exec` into running pods fails",
     cause:
       "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or another file of containerd's configuration overrides this runtime",
     remedy:
@@ -127,7 +127,8 @@ export const exposureCauses = {
     texts: /maximum request size for shared resources is 1; found \d+/,
   },
   migMonitors: {
-    symptom: "the device plugin's container is not created: it may not read MIG devices",
+    symptom:
+      "the device plugin's container is not created: NVIDIA's runtime does not let it monitor MIG devices",
     cause:
       "with a sharing configuration but without migStrategy, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all. NVIDIA's runtime allows this variable only in privileged containers",
     remedy: "set migStrategy: none in the device plugin's values",
@@ -141,7 +142,7 @@ export const exposureCauses = {
     cause:
       "Helm was killed in the middle of an operation, and its record of the release still shows that operation as running",
     remedy:
-      "run `pulumi up`: the next update that changes the release continues from the previous revision. For a release that no stack manages, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
+      "run `pulumi up`: the next update that changes the release continues from the previous revision. For a release that no stack manages, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if the killed operation was the first installation",
     errors: ["another operation (install/upgrade/rollback) is in progress"],
     source: "helm, pkg/action/upgrade.go (errPending); seen after a SIGKILL of pulumi up",
     texts: /another operation \(install\/upgrade\/rollback\) is in progress/,

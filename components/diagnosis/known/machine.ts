@@ -21,7 +21,7 @@ export const machineFixes = fixesOf({
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
     ],
     inForce:
-      "remove the cluster-wide patch that also writes this file, and apply the machine's configuration again: Talos ends the pause with a reboot. In the first boot of an upgrade that reboot returns to the previous image; then run the update again",
+      "remove the cluster-wide patch that also writes this file, and apply the machine's configuration again: Talos ends the pause with a reboot. If the pause is in the first boot of an upgrade, this reboot returns to the previous image: run the update again",
     source:
       "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
     check: "containerd-part",

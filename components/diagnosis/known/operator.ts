@@ -109,7 +109,7 @@ export const operatorFixes = fixesOf({
       ofNri(observations, system, /RuntimeClass "?nvidia"? not found/i),
   },
   managementCards: {
-    does: "a pod that needs every GPU has the NRI plugin's annotation. It must run in the operator's namespace, or in one that the toolkit lists",
+    does: "a pod that needs every GPU has the NRI plugin's annotation. Such a pod runs in the operator's namespace, or in a namespace that the toolkit's NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES lists",
     symptom:
       "the pod that sets the power limit ends again and again: nvidia-smi cannot switch persistence mode on",
     cause:

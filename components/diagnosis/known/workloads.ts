@@ -51,7 +51,7 @@ export const workloadFixes = fixesOf({
       ),
   },
   sharedMemory: {
-    does: "vLLM's pods have a /dev/shm of 8 GiB (workloads.vllm.sharedMemory), in memory",
+    does: "vLLM's pods have a /dev/shm of 8 GiB in memory (workloads.vllm.sharedMemory)",
     symptom: "vLLM on several cards ends at its start: NCCL cannot extend a file in /dev/shm",
     cause:
       "by default a container has 64 MiB of shared memory. The processes of one model, one per card, need more to exchange data",
