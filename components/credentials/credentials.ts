@@ -276,7 +276,7 @@ function bootstrapFindings({ talosconfig, machineSecrets, kubeconfig }: Credenti
             problem: "is set, but this stack bootstraps its cluster",
             why: "the kubeconfig belongs to an existing cluster, and the stack would create the new cluster's objects there",
             remedy:
-              "remove the kubeconfig (the stack fetches that of the new cluster), or remove bootstrap",
+              "remove the kubeconfig (the stack fetches the new cluster's kubeconfig), or remove bootstrap",
           }),
         ]),
     ...(hasOnlyOne

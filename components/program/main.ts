@@ -109,7 +109,7 @@ function describe(error: unknown, field: string): string {
     problem: error.message,
     why: "the program cannot go on",
     remedy:
-      "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program continues from the state that it finds",
+      "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client (talosctl or omnictl), then run again: the program continues from the state that it finds",
   }).message;
 }
 

@@ -19,7 +19,9 @@ test.concurrent(
     const lab = startLab([...stackArgs, ...allManifestArgs, "--keep"]);
     const folder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
-    expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia .* is external, and stays unchanged/);
+    expect(lab.lines.join("\n")).toMatch(
+      /RuntimeClass nvidia .* belongs to another tool, and stays unchanged/,
+    );
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
     const cluster = Cluster.of(kubeconfig);
     const readFromApi = (path: string): Promise<any> => cluster.readPath(path);

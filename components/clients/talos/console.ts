@@ -121,6 +121,6 @@ export function driverErrors(lines: readonly string[]): string[] {
     else reports.set(xid ?? line, { line, repetitions: 0 });
   }
   return [...reports.values()].map(({ line, repetitions }) =>
-    repetitions === 0 ? line : `${line} (and ${repetitions} more of it)`,
+    repetitions === 0 ? line : `${line} (and ${repetitions} more times)`,
   );
 }

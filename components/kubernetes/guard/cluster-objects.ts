@@ -92,7 +92,7 @@ export function clusterObjectsOf(api: KubernetesApi, clock: Clock = systemClock)
         "Foreground",
       );
       await waitFor(clock, {
-        subject: `${titleOf(object)}, left by a killed update, to be deleted`,
+        subject: `${titleOf(object)} (left by a killed update) to be deleted`,
         limit: GONE,
         poll: POLL,
         look: async () => {

@@ -91,7 +91,7 @@ function replacedOrLost(live: LiveObject): FieldFinding {
   const field = titleOf(live);
   const reason = keepsData(live) ? reasons[live.kind] : "";
   const problem = `would be replaced${reason}, or was left by a killed update`;
-  const afterKill = `After a kill, import the object into the stack's state: ${pendingCreate}`;
+  const afterKill = `If an update was killed, import the object into the stack's state: ${pendingCreate}`;
   if (live.holds.length === 0)
     return { field, problem, why: sameName, remedy: `${emptyClaim}${afterKill}` };
   return {
@@ -198,7 +198,7 @@ export function verdictOnRelease(
     return preview ? noVerdict : { take: [...records], message };
   }
   if (step.takesOver && isChart) {
-    const message = `${title}: this stack takes it over: Helm's ${records.length} records are deleted, the release's objects stay, and Helm replaces the pods that the stack's values change`;
+    const message = `${title}: this stack takes the release over: the update deletes Helm's ${records.length} records and keeps the release's objects. Helm then replaces the pods that the stack's values change`;
     return { take: preview ? [] : [...records], message };
   }
   // At preview, this may be the stack's own release with earlier values, which only the update replaces.
@@ -224,7 +224,7 @@ const foreignRelease = (
   remedy:
     takeOver === undefined
       ? "uninstall it, or give this stack's release another namespace"
-      : `declare the release as external to leave it with its owner, or set takeOver: ${takeOver} to take it over`,
+      : `to leave the release to the tool that installed it, set external. To take the release over, set takeOver: ${takeOver}`,
 });
 
 const chartName = (chart: string): string => chart.split("/").at(-1)!;

@@ -79,7 +79,7 @@ export async function awaitFree(
   else if (name === "nvidia" && existing.handler !== "nvidia") throw wrongHandler(existing.handler);
   else
     report(
-      `RuntimeClass ${name} with the handler ${existing.handler} is external, and stays unchanged`,
+      `RuntimeClass ${name} with the handler ${existing.handler} belongs to another tool, and stays unchanged`,
     );
   return { runtimeClass: name };
 }

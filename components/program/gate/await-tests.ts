@@ -153,7 +153,7 @@ export async function awaitTests(
     const differenceText = `the node offers ${allocatable} of ${resource}, but the plan expects ${units}`;
     const waitText = isOverdue
       ? ""
-      : `; the gate waits up to ${formatDuration(patience)} for that number`;
+      : `; the update waits up to ${formatDuration(patience)} for that number`;
     reportChange(machine, `${passedText}; ${differenceText}${waitText}`);
     return isOverdue;
   };

@@ -48,7 +48,7 @@ async function foreignClusterFindings(
       {
         field,
         problem: `machine ${task.uuid} belongs to the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
-        why: "Omni would accept the stack's patches, apply them to no machine, and report nothing",
+        why: "Omni would accept the stack's patches, apply them to no machine, and report no error",
         remedy: "compare `omnictl get clustermachines` with the stack",
       },
     ];
@@ -57,7 +57,7 @@ async function foreignClusterFindings(
       {
         field,
         problem: `Omni knows no machine ${task.uuid}`,
-        why: "Omni would accept the stack's patches, apply them to no machine, and report nothing",
+        why: "Omni would accept the stack's patches, apply them to no machine, and report no error",
         remedy:
           "compare `omnictl get machines` with the stack. A new machine must first boot from an installation medium of Omni",
       },
@@ -67,7 +67,7 @@ async function foreignClusterFindings(
         {
           field: "clusterName",
           problem: `Omni has no cluster ${task.cluster}`,
-          why: "Omni would accept the stack's patches, apply them to no machine, and report nothing",
+          why: "Omni would accept the stack's patches, apply them to no machine, and report no error",
           remedy:
             "compare `omnictl get clusters` with the stack. If the cluster is new, create it in Omni first",
         },
@@ -122,7 +122,7 @@ async function rivalPatchFindings(
   const writing = conflictingPatches(otherPatches, machine, ownIds).map(({ id, scope }) => ({
     field,
     problem: `the patch ${id} in Omni, for ${scope}, also writes ${customizationPath}`,
-    why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes. Talos 1.14 and newer silently use only the first of the two",
+    why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots again and again. Talos 1.14 and newer silently use only the first of the two",
     remedy: `copy the patch's settings to machines.<name>.containerd of each machine, delete the patch (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
   }));
   const overriding = overridingPatches(otherPatches, machine, ownIds, part.content).map(
@@ -155,7 +155,7 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
   return lists.map(({ id, spec }) => ({
     field: `machines.${task.machine}.extensions`,
     problem: `${id} in Omni also lists extensions for this machine (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
-    why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
+    why: "Omni uses only one list for a machine and would ignore the stack's list, so the machine would get no driver",
     remedy: `list the extensions that the machine needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`, after which Omni may reboot the machine), and run again`,
   }));
 }

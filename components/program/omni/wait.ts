@@ -39,7 +39,7 @@ export async function waitForOmni(
   let isReported = false;
   const guard = new BootGuard(machine, {
     name: task.machine,
-    remedy: `list the machine's patches with \`omnictl get configpatches\`, and correct the patch that sets this. Only one patch may write ${customizationPath}, so delete any other. Omni applies the change while the boot is paused`,
+    remedy: `list the machine's patches with \`omnictl get configpatches\`, and correct the patch that causes this. Only one patch may write ${customizationPath}, so delete any other patch that writes this file. Omni applies the change while the boot is paused`,
     report: (line) => report(`omni: ${line}`),
     modulesMayCome: true,
   });
@@ -52,7 +52,7 @@ export async function waitForOmni(
       ? { done: observation.image }
       : { not: missing.join("; ") };
   };
-  const description = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
+  const description = `waiting up to ${formatDuration(limit)} for Omni to apply ${task.talosVersion} with ${task.extensions.length} extensions and the configuration, and for the driver`;
   const { talosVersion, schematicId } = await phases.run("omni", description, () =>
     waitOrFail(clock, { limit, poll: task.pollSeconds * 1_000, look }, (_, last) =>
       // If the last check got no answer, the message says so instead of listing what was missing earlier.
@@ -139,4 +139,4 @@ const sandboxRemedy =
  * add the machine.
  */
 const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>
-  `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page), for which Omni already has the patches and extensions`;
+  `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page): Omni already has the machine's patches and extensions`;

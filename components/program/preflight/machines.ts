@@ -211,7 +211,7 @@ export async function warnOfCordons(
       if (!isCordonedByUs(await cluster.node(machine))) return;
       report(
         `warning: ${machine}: an earlier update failed: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
-          "If you reversed that update's edit, also change `reconcileToken`; otherwise Pulumi neither upgrades nor uncordons the machine.",
+          "If you have undone the edit that caused that update, also change `reconcileToken`: otherwise Pulumi sees no change and leaves the machine cordoned.",
       );
     } catch (error) {
       if (!(error instanceof CallError)) throw error;

@@ -9,7 +9,7 @@ export async function criProblem(machine: Machine): Promise<string | undefined> 
   const cri = await machine.service("cri");
   if (cri === undefined || (cri.state === "Running" && !cri.failing)) return undefined;
   const event = cri.event === "" ? "" : ` (${cri.event})`;
-  return `service cri is ${cri.state}${cri.failing ? " and not healthy" : ""}${event}, so that no pod starts`;
+  return `service cri is ${cri.state}${cri.failing ? " and not healthy" : ""}${event}, so no pod starts`;
 }
 
 /**

@@ -156,7 +156,7 @@ async function waitsForSandbox(
   if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));
   const problemText =
-    "containerd cannot restart before the next boot, which activates the machine's SecurityProfileConfig";
+    "containerd cannot restart until the next boot activates the machine's SecurityProfileConfig";
   if (plannedEffect === "none" && problem === undefined) {
     report(
       `warning: ${task.machine}: ${problemText}: reboot the machine before you change its configuration`,

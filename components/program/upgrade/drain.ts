@@ -115,7 +115,7 @@ export async function evictPods({
     const cordonText = isCordonedByOthers === undefined ? "" : `, and node ${node} stays cordoned`;
     const nextStep = isCordonedByOthers
       ? "Then run again. The node was already cordoned before this update"
-      : `Then run again, or give up with \`${uncordonCommand(node)}\``;
+      : `Then run again, or abandon the update with \`${uncordonCommand(node)}\``;
     return {
       field: `machines.${node}`,
       problem,
@@ -238,7 +238,7 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
     run,
     "compare",
     limits.verify,
-    "an answer of Kubernetes whether the node is cordoned",
+    "Kubernetes to say whether the node is cordoned",
     look,
     (limitText) => ({
       field: `machines.${node}`,

@@ -158,7 +158,7 @@ export async function awaitKubernetes(run: Run): Promise<void> {
   const limit = limitOf("kubernetes", run.limits);
   const parts =
     task.role === "controlplane" ? `${controlPlaneParts.join(", ")} and kubelet` : "kubelet";
-  const description = `waiting ${upTo(limit)} for ${parts} to run in the configured release`;
+  const description = `waiting ${upTo(limit)} for ${parts} to run the configured Kubernetes release`;
   await run.phases.run("kubernetes", description, () =>
     waitOrFail(
       clock,
@@ -179,7 +179,7 @@ export async function awaitKubernetes(run: Run): Promise<void> {
       }),
     ),
   );
-  report(`kubernetes: ${parts} run in the configured release, and are ready`);
+  report(`kubernetes: ready in the configured release: ${parts}`);
 }
 
 const placesOf = ({ role, address }: UpgradeTask): string =>

@@ -98,7 +98,7 @@ export async function precheck(
   let lastFindings: FieldFinding[] = [];
   await run.phases.run(
     "precheck",
-    `${description}; waiting ${upTo(limit)}, since etcd and the node recover some time after a boot`,
+    `${description}; waiting ${upTo(limit)}, because etcd and the node need some time after a boot`,
     () =>
       waitOrFail(
         clock,
@@ -118,7 +118,7 @@ export async function precheck(
             : {
                 field: `machines.${run.task.machine}`,
                 problem: `its health could not be checked ${limitText} (last: ${last})`,
-                why: "the update goes over several Talos releases, and installs the next release only on a healthy machine",
+                why: "the update installs several Talos releases one after another, each only on a healthy machine",
                 remedy: "make sure that the machine and Kubernetes answer, then run again",
               },
       ),
@@ -133,7 +133,7 @@ async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
     {
       field: `machines.${task.machine}`,
       problem: "its node is not ready",
-      why: "the update goes over several Talos releases, and installs the next release only on a healthy machine",
+      why: "the update installs several Talos releases one after another, each only on a healthy machine",
       remedy: `look at \`kubectl describe node ${task.machine}\`, then run again`,
     },
   ];

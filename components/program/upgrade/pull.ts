@@ -38,7 +38,7 @@ export async function pullInstaller(run: Run, api: UpgradeApi): Promise<Installe
     api === "lifecycle" && (await patiently(run, () => machine.hasPulled(task.installerImage)));
   if (isThere)
     report(
-      "pull: the disk already has this installer, maybe incomplete, so the machine pulls it into its memory",
+      "pull: the disk already has this installer, but its files may be incomplete, so the machine pulls the installer into memory",
     );
   const place = isThere ? "memory" : "disk";
   await pullInto(run, place);

@@ -246,7 +246,7 @@ async function bootOnce(
     why: "it is unknown whether the machine runs the wanted image. If its node was drained, the node stays cordoned",
     remedy:
       isUnreachable && !runsImage(before, task)
-        ? `look at its console. ${onlyByConsole}. Once the machine runs, make that image the default with \`talosctl -n ${task.address} rollback\`, then run again`
+        ? `look at its console. ${onlyByConsole}. Once the machine runs, make the running image the default with \`talosctl -n ${task.address} rollback\`, then run again`
         : `look at ${isUnreachable ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
   });
   const notRebooted = (message: string): FieldFinding => ({
@@ -310,6 +310,6 @@ const stillStaged = (task: UpgradeTask): Failure =>
   new Failure({
     field: `machines.${task.machine}`,
     problem: "after the reboot the staged configuration is not the active one",
-    why: "another tool staged a configuration meanwhile, or Talos refused it at boot",
+    why: "another tool staged a configuration meanwhile, or Talos refused the staged configuration at boot",
     remedy: `compare the two configurations that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
   });

@@ -195,7 +195,7 @@ async function resultOf(run: Run, rebooted: boolean, observed?: Observed): Promi
  * @returns false if Talos needs a reboot for the staged configuration.
  */
 const apply = (run: Run): Promise<boolean> =>
-  run.phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
+  run.phases.run("apply", "the staged configuration, without a reboot if possible", () =>
     patiently(run, () => applyLive(run)),
   );
 

@@ -204,7 +204,9 @@ function drainOf(after: MachineState, before: MachineState | undefined): string 
     (release = "") => parseTalosVersion(release)?.minor ?? [],
   );
   if (minors.some((minor) => minor <= 12)) return "by Talos itself";
-  return runningRelease === undefined ? "by Talos itself, if it runs 1.12 or older" : statedDrain;
+  return runningRelease === undefined
+    ? "by Talos itself, if the machine runs Talos 1.12 or older"
+    : statedDrain;
 }
 
 const drainWords = (drained: string): string =>
@@ -234,7 +236,8 @@ function effectOfRemoval({ configuration, driver }: MachineState): MachineEffect
   if (configuration === "omni")
     return {
       reboots: "yes",
-      because: "Omni makes a new image and configuration for it, without the stack's part",
+      because:
+        "Omni makes a new image and configuration for it, without the stack's extensions and patches",
       changes: [],
       drained: "by Omni",
     };
@@ -244,10 +247,7 @@ function effectOfRemoval({ configuration, driver }: MachineState): MachineEffect
     driver === undefined
       ? ""
       : ". The entries for NVIDIA's kernel modules stay, because its image needs them to boot";
-  return noReboot(
-    `the stack's part of its configuration is removed, which takes effect at its next boot${whatStays}`,
-    [],
-  );
+  return noReboot(`its configuration loses the stack's settings at its next boot${whatStays}`, []);
 }
 
 /** Effect on a machine that is new in the stack. */

@@ -20,7 +20,7 @@ export function handOverFinding(
   return {
     problem: `changes from ${previousConfiguration} to ${nextConfiguration}`,
     why: "Pulumi removes the stack's additions to the old configuration only at the end of the update, after the machine got the new configuration",
-    remedy: `write ${previousConfiguration}. To get ${nextConfiguration}, remove the machine in one update and add it in the next. If the last update failed, first finish it with ${previousConfiguration}. If this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
+    remedy: `write ${previousConfiguration}. To get ${nextConfiguration}, remove the machine in one update and add it in the next. If the last update failed, first complete that update with ${previousConfiguration}. If this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
   };
 }
 

@@ -257,7 +257,7 @@ function driverObstacle(
     return undefined;
   if (loadedDriver === null)
     return {
-      problem: `no NVIDIA driver is loaded on the machine, so it is unknown whether driver ${hopDriver} of ${hop} supports the cards`,
+      problem: `no NVIDIA driver is loaded on the machine, so it is unknown whether the driver ${hopDriver} in Talos ${hop} supports the cards`,
       why: `a driver without support for the cards would keep the machine from finishing its boot of ${hop}`,
     };
   const [loadedMajor, hopMajor, wantedMajor] = [
@@ -271,7 +271,7 @@ function driverObstacle(
   )
     return undefined;
   return {
-    problem: `the driver ${hopDriver} of ${hop} is not between the loaded ${loadedDriver} and the wanted ${wantedDriver}`,
+    problem: `the driver ${hopDriver} in Talos ${hop} is not between the loaded driver ${loadedDriver} and the wanted driver ${wantedDriver}`,
     why: `this driver may not support the cards, and would then keep the machine from finishing its boot of ${hop}`,
   };
 }

@@ -31,6 +31,6 @@ export function multipathFinding(
     problem: `has an ExtensionServiceConfig for ${multipath.service}, and the machine gets Talos ${talosVersion} with the extension multipath-tools`,
     why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and the boot does not end`,
     remedy:
-      "replace this document by an EtcFileConfig named multipath.conf, which Talos supports from 1.14 on",
+      "replace this document with an EtcFileConfig named multipath.conf, which Talos supports from 1.14 on",
   };
 }

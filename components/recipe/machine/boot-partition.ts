@@ -56,6 +56,6 @@ export function withoutRoom(
 
 /** Remedy for a boot partition that is too small. */
 export const moreRoom =
-  "remove extensions from the machine, or delete its disk with `talosctl reset` and install Talos 1.11 or newer, which makes a partition of 2 GiB";
+  "remove extensions from the machine, or wipe its disk with `talosctl reset` and install Talos 1.11 or newer, which makes a partition of 2 GiB";
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;

@@ -148,7 +148,7 @@ export function losses(
       ? {
           field: `${field}.extensions`,
           problem: `the machine runs ${runs.join(", ")}, which its next image lacks`,
-          why: "after the reboot the machine would lack the storage, network or microcode of a missing extension",
+          why: "after the reboot the machine would lack what a missing extension brings, e.g. storage, network or microcode",
           remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
         }
       : undefined,

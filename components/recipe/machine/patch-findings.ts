@@ -210,7 +210,7 @@ function withoutDeleted(
     findings.push(
       flaw(
         fieldPath,
-        "has two dollars, which talhelper replaces by one, and Talos does not",
+        "has two dollars: talhelper replaces them with one, but Talos does not",
         "write `$patch` with one dollar",
       ),
     );

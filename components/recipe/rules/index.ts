@@ -111,7 +111,7 @@ export const bytes = ruleFrom(
     const value = quantityValue(text);
     if (value === undefined) return "is not an amount of storage";
     if (value >= leastBytes) return undefined;
-    if (value >= 1) return "has no unit, so it is a number of bytes, and too small";
+    if (value >= 1) return "is less than 1Mi (a quantity without a unit is in bytes)";
     return value > 0 ? "is less than one byte" : "is zero or less";
   },
   {
@@ -123,7 +123,7 @@ export const bytes = ruleFrom(
 
 /** A share of all workers in percent, e.g. `25%`. */
 export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, {
-  problem: "is neither a number nor a percentage",
+  problem: "is not a percentage from 1% to 100%",
   why: "it limits how many machines may be upgraded at the same time",
   remedy: "write a whole number from 1 on, or `1%` to `100%`",
 });
@@ -251,7 +251,7 @@ export const resourceLimit = (resource: string): Rule =>
         return Number.isInteger(value) ? undefined : "is not a whole number";
       if (resource !== "memory") return value < 1 ? "is less than one byte" : undefined;
       return value < leastBytes
-        ? "has no unit, so it is a number of bytes, and too small for any program"
+        ? "is less than 1Mi, which is too small for any program (a quantity without a unit is in bytes)"
         : undefined;
     },
     {

@@ -153,7 +153,7 @@ const timeouts = z.strictObject({
 const releaseName = ruled(
   rules.ruleOf((version) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(version), {
     problem: "is not a Talos version",
-    why: "the facts would belong to no release, and have no effect",
+    why: "the facts under this key would apply to no Talos release",
     remedy: "write a version such as `v1.13.10`",
   }),
 );

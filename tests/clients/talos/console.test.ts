@@ -138,7 +138,7 @@ test("driverErrors returns each error of a card once with its count, and the ign
   ];
   expect(driverErrors(consoleLines(log.join("\n")))).toEqual([
     "NVRM: Xid (PCI:0000:0b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
-    `NVRM: ${mmuFault}_0000 (and 2 more of it)`,
+    `NVRM: ${mmuFault}_0000 (and 2 more times)`,
     `NVRM: ${mmuFault.replace("0b", "0c")}`,
     "NVRM: fallen off the bus and is not responding to commands.",
   ]);

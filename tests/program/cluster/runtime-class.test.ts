@@ -86,7 +86,7 @@ test.each([
   [
     "has the right handler",
     runtimeClass(),
-    /nvidia with the handler nvidia is external, and stays unchanged/,
+    /nvidia with the handler nvidia belongs to another tool, and stays unchanged/,
   ],
   ["belongs to an operator", operatorsClass, /with the handler nvidia is external/],
   [

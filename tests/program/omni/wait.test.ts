@@ -150,7 +150,7 @@ describe("omni-wait", () => {
       );
       expect(message).toContain("containerd.default_runtime_name");
       expect(message).toContain(
-        "CRICustomizationConfig zz may override these keys, because Talos merges the parts in the order of their names",
+        "CRICustomizationConfig zz may override these keys, because Talos merges these settings in the order of the names",
       );
       expect(message).not.toContain("CRICustomizationConfig aa");
     });

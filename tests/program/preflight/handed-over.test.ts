@@ -128,6 +128,6 @@ test("the refusal of a change from adopted to owned explains the way back and wh
   expect(why).toContain(
     "only at the end of the update, after the machine got the new configuration",
   );
-  expect(remedy).toContain("If the last update failed, first finish it with adopted");
+  expect(remedy).toContain("If the last update failed, first complete that update with adopted");
   expect(remedy).toMatch(/`pulumi destroy` \(which also deletes the workloads' volumes\)/);
 });

@@ -156,7 +156,7 @@ describe("the preflight", () => {
   test("refuses a user that Kubernetes does not know", () =>
     checkPreflight({
       setup: { nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized") },
-      findings: [/^kubeconfig: the Kubernetes API does not accept its user/],
+      findings: [/^kubeconfig: the Kubernetes API does not accept the user of the kubeconfig/],
     }));
 
   test("refuses a kubeconfig of another API server", () =>

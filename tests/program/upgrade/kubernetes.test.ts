@@ -85,7 +85,7 @@ describe("a control plane with a new Kubernetes release", () => {
         logsOnce: [
           "waiting up to 10m for kube-apiserver, kube-controller-manager, kube-scheduler and kubelet",
           `kubernetes: kube-apiserver runs ${OLD}, not yet ${NEW}, kube-controller-manager runs ${OLD}, not yet ${NEW}`,
-          "and kubelet run in the configured release, and are ready",
+          "kubernetes: ready in the configured release: kube-apiserver, kube-controller-manager, kube-scheduler and kubelet",
         ],
       },
     }));

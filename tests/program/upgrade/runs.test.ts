@@ -346,7 +346,7 @@ describe("after an upgrade", () => {
       expect: {
         result: { rebooted: true },
         logs: [
-          /^warning: gpu-1: the running kernel does not follow these kernelArgs: pci=realloc; /,
+          /^warning: gpu-1: the running kernel does not match these kernelArgs: pci=realloc; /,
         ],
       },
     }));
@@ -363,7 +363,7 @@ describe("after an upgrade", () => {
         },
       },
       expect: {
-        logs: [/^warning: gpu-1: the running kernel does not follow these kernelArgs: -selinux; /],
+        logs: [/^warning: gpu-1: the running kernel does not match these kernelArgs: -selinux; /],
       },
     }));
 
@@ -380,7 +380,7 @@ describe("after an upgrade", () => {
       },
       expect: {
         logs: [
-          /^warning: gpu-1: the running kernel does not follow these kernelArgs: -console=tty0; /,
+          /^warning: gpu-1: the running kernel does not match these kernelArgs: -console=tty0; /,
         ],
       },
     }));

@@ -121,7 +121,7 @@ describe("workload isolation that waits for a boot", () => {
     expect((await run()).rebooted).toBe(false);
     expect(machine.calls).toEqual([]);
     expect(logLines.join("\n")).toContain(
-      "warning: gpu-1: containerd cannot restart before the next boot",
+      "warning: gpu-1: containerd cannot restart until the next boot",
     );
   });
 

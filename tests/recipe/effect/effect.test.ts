@@ -101,7 +101,7 @@ test.each<DrainCase>([
   {
     title: "Talos may drain in a first update to 1.13",
     newVersion: "v1.13.0",
-    drained: "by Talos itself, if it runs 1.12 or older",
+    drained: "by Talos itself, if the machine runs Talos 1.12 or older",
   },
   {
     title: "no drain is part of an upgrade from 1.13",

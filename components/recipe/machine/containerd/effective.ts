@@ -59,7 +59,7 @@ export function containerdProblem(
   const why =
     laterCustomizations.length === 0
       ? ""
-      : `. ${rivalNames} may override these keys, because Talos merges the parts in the order of their names`;
+      : `. ${rivalNames} may override these keys, because Talos merges these settings in the order of the names`;
   return `${evidence} lacks ${missing.join(", ")}${why}`;
 }
 

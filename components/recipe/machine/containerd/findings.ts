@@ -100,7 +100,7 @@ function meaningFindings(table: TomlTable): FindingText[] {
     valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)
       ? {
           problem: "sets registry mirrors or config_path",
-          why: "Talos itself sets config_path, so containerd refuses mirrors in this part. Another config_path would hide the mirrors that Talos wrote",
+          why: "Talos itself sets config_path, so containerd refuses mirrors in these settings. Another config_path would hide the mirrors that Talos wrote",
           remedy: "write machine.registries.mirrors in a patch",
         }
       : undefined,

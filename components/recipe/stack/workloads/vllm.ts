@@ -13,7 +13,7 @@ import {
 /** Schema of an environment variable of NCCL, or of Gloo, the library that parts of PyTorch use instead of NCCL. */
 const fabricSetting = rules.ruleOf((name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name), {
   problem: "is not a setting of NCCL or Gloo",
-  why: "NCCL and Gloo would ignore it, and another program may read it",
+  why: "NCCL and Gloo would ignore this variable, and another program might read it",
   remedy: "write e.g. `NCCL_SOCKET_IFNAME: eth0`",
 });
 

@@ -142,7 +142,7 @@ export const shapeMistakes: Mistakes = {
         {
           check: "shape",
           field: "upgrade.maxParallel",
-          says: ['"120%" is neither a number nor a percentage'],
+          says: ['"120%" is not a percentage from 1% to 100%'],
         },
       ],
     },
