@@ -133,7 +133,7 @@ Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template,
     );
     if (args.switches.has("json"))
       output.result(
-        `${JSON.stringify({ files: files.length, judged: subjects.length, findings, unread })}\n`,
+        `${JSON.stringify({ files: files.length, checked: subjects.length, findings, unread })}\n`,
       );
     else output.result(formats[format]!(findings, painter(output.colour)), true);
     for (const { file, problem } of unread) output.remark(inLine(`${file}: ${problem}`));

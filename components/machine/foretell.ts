@@ -4,7 +4,7 @@ import { hooksAreThere } from "../pulumi/hooks";
 import {
   describeEffect,
   effectOf,
-  effectOfLook,
+  effectOfInspection,
   machineState,
   type MachineState,
   refusalOf,
@@ -58,7 +58,7 @@ export function hookPrediction(
     if (refused !== undefined) throw new Error(refused);
   });
   const programHook = hook(`${name}-program-reboots`, () => {
-    if (!isReported) report(describeEffect(effectOfLook(state)), component());
+    if (!isReported) report(describeEffect(effectOfInspection(state)), component());
   });
   return {
     state,
@@ -87,7 +87,9 @@ export function predictUpdate(
 ): { word: string; refused?: string } {
   const runningRelease = outputs?.["talosVersion"];
   const isFirstAttempt = previousState !== undefined && runningRelease === undefined;
-  const effect = isFirstAttempt ? effectOfLook(nextState) : effectOf(previousState, nextState);
+  const effect = isFirstAttempt
+    ? effectOfInspection(nextState)
+    : effectOf(previousState, nextState);
   // After a failed update, the preflight compares with the plan of that update.
   const refused = refusalOf(
     node,

@@ -4,7 +4,7 @@ import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
 import { needsMarkers } from "./cluster/markers";
 import { factsOf, specFor } from "./machine/apart";
-import { inUpgradeOrder, upgradeWindows } from "./machine/order";
+import { inUpgradeOrder, upgradeDependencies } from "./machine/order";
 import { injectionOf, findRelease, type Release } from "./facts/talos-release";
 import { gpuProviderNameOf, gpuProviderOf } from "./facts/gpu-provider";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
@@ -96,7 +96,7 @@ export function planBasis(statedSpec: ClusterSpec): PlanBasis {
     injection,
     machines,
     kubernetes,
-    after: upgradeWindows(machines, spec.upgrade),
+    after: upgradeDependencies(machines, spec.upgrade),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
 }

@@ -163,8 +163,9 @@ test.each(creations)("the guard $name", ({ live: liveFields, withoutState, previ
     withoutState ? undefined : ownMark,
     preview ?? false,
   );
-  if (verdict === "create") expect(decision).toMatchObject({ take: [] });
-  else if (verdict === "delete first") expect(decision).toMatchObject({ take: [existingObject] });
+  if (verdict === "create") expect(decision).toMatchObject({ toDelete: [] });
+  else if (verdict === "delete first")
+    expect(decision).toMatchObject({ toDelete: [existingObject] });
   else for (const pattern of [verdict].flat()) expect(refusalOf(decision)).toMatch(pattern);
 });
 
@@ -197,20 +198,22 @@ describe("the former object of a resource that moves to another namespace", () =
   });
 
   test("may be deleted if it holds no data", () => {
-    expect(verdictOnMove([liveObject({ ...formerClaim, holds: [] })], claim)).toEqual({ take: [] });
+    expect(verdictOnMove([liveObject({ ...formerClaim, holds: [] })], claim)).toEqual({
+      toDelete: [],
+    });
     expect(
       verdictOnMove(
         [liveObject({ name: "gpus", owner: ownMark, holds: ["Pod x"] })],
         liveObject({ name: "ai" }),
       ),
     ).toEqual({
-      take: [],
+      toDelete: [],
     });
   });
 
   test("is not mistaken for the new object, which may hold data", () => {
     expect(verdictOnMove([liveObject({ ...formerClaim, namespace: "ai" })], claim)).toEqual({
-      take: [],
+      toDelete: [],
     });
   });
 });
@@ -238,13 +241,13 @@ describe("a Helm release", () => {
     namespaceIsOurs: false,
     takesOver: false,
   };
-  const takenRevisions = (verdict: ReturnType<typeof verdictOnRelease>): number[] | string =>
-    "refuse" in verdict ? refusalOf(verdict) : verdict.take.map(({ revision }) => revision);
+  const revisionsToDelete = (verdict: ReturnType<typeof verdictOnRelease>): number[] | string =>
+    "refuse" in verdict ? refusalOf(verdict) : verdict.toDelete.map(({ revision }) => revision);
 
   test("loses no record if it is deployed, or if it has none", () => {
-    expect(takenRevisions(verdictOnRelease([], releaseStep, false))).toEqual([]);
+    expect(revisionsToDelete(verdictOnRelease([], releaseStep, false))).toEqual([]);
     expect(
-      takenRevisions(
+      revisionsToDelete(
         verdictOnRelease([releaseRecord("deployed")], { ...releaseStep, creates: false }, false),
       ),
     ).toEqual([]);
@@ -252,20 +255,20 @@ describe("a Helm release", () => {
 
   test("whose installation was killed loses its record, but not at preview", () => {
     expect(
-      takenRevisions(verdictOnRelease([releaseRecord("pending-install")], releaseStep, false)),
+      revisionsToDelete(verdictOnRelease([releaseRecord("pending-install")], releaseStep, false)),
     ).toEqual([1]);
     expect(
-      takenRevisions(verdictOnRelease([releaseRecord("pending-install")], releaseStep, true)),
+      revisionsToDelete(verdictOnRelease([releaseRecord("pending-install")], releaseStep, true)),
     ).toEqual([]);
   });
 
   test("whose installation was killed counts as the stack's despite other values only if its namespace is the stack's", () => {
     const changedStep = { ...releaseStep, values: { driver: { enabled: true } } };
     expect(
-      takenRevisions(verdictOnRelease([releaseRecord("pending-install")], changedStep, false)),
+      revisionsToDelete(verdictOnRelease([releaseRecord("pending-install")], changedStep, false)),
     ).toMatch(/does not belong to this stack/);
     expect(
-      takenRevisions(
+      revisionsToDelete(
         verdictOnRelease(
           [releaseRecord("pending-install")],
           { ...changedStep, namespaceIsOurs: true },
@@ -279,7 +282,7 @@ describe("a Helm release", () => {
   test("with other values is reported at preview, and refused by the update", () => {
     const changedStep = { ...releaseStep, values: { driver: { enabled: true } } };
     const expectedVerdict = {
-      take: [],
+      toDelete: [],
       message: expect.stringMatching(
         /other values\. If it belongs to this stack, the update replaces it\. /,
       ),
@@ -288,14 +291,14 @@ describe("a Helm release", () => {
       expectedVerdict,
     );
     expect(
-      takenRevisions(verdictOnRelease([releaseRecord("deployed")], changedStep, false)),
+      revisionsToDelete(verdictOnRelease([releaseRecord("deployed")], changedStep, false)),
     ).toMatch(/does not belong to this stack/);
   });
 
   test("with another chart is refused at preview", () => {
     const recordOfOtherChart = releaseRecord("deployed", 1, { chart: "another" });
     const changedStep = { ...releaseStep, values: { driver: { enabled: true } } };
-    expect(takenRevisions(verdictOnRelease([recordOfOtherChart], changedStep, true))).toMatch(
+    expect(revisionsToDelete(verdictOnRelease([recordOfOtherChart], changedStep, true))).toMatch(
       /already exists \(another, deployed\), and does not belong/,
     );
   });
@@ -303,14 +306,14 @@ describe("a Helm release", () => {
   test("that the stack takes over loses its records despite other values, but not at preview", () => {
     const takeOver = { ...releaseStep, values: { driver: { enabled: true } }, takesOver: true };
     const records = [releaseRecord("superseded", 1), releaseRecord("deployed", 2)];
-    expect(takenRevisions(verdictOnRelease(records, takeOver, false))).toEqual([1, 2]);
-    expect(takenRevisions(verdictOnRelease(records, takeOver, true))).toEqual([]);
+    expect(revisionsToDelete(verdictOnRelease(records, takeOver, false))).toEqual([1, 2]);
+    expect(revisionsToDelete(verdictOnRelease(records, takeOver, true))).toEqual([]);
   });
 
   test("that the stack takes over is refused if its chart is another", () => {
     const takeOver = { ...releaseStep, takesOver: true };
     expect(
-      takenRevisions(
+      revisionsToDelete(
         verdictOnRelease([releaseRecord("deployed", 1, { chart: "another" })], takeOver, false),
       ),
     ).toMatch(/does not belong to this stack/);
@@ -319,10 +322,10 @@ describe("a Helm release", () => {
   test("whose upgrade was killed loses the record of that upgrade, but not at preview", () => {
     const records = [releaseRecord("deployed", 1), releaseRecord("pending-upgrade", 2)];
     expect(
-      takenRevisions(verdictOnRelease(records, { ...releaseStep, creates: false }, false)),
+      revisionsToDelete(verdictOnRelease(records, { ...releaseStep, creates: false }, false)),
     ).toEqual([2]);
     expect(
-      takenRevisions(verdictOnRelease(records, { ...releaseStep, creates: false }, true)),
+      revisionsToDelete(verdictOnRelease(records, { ...releaseStep, creates: false }, true)),
     ).toEqual([]);
   });
 });

@@ -234,5 +234,5 @@ const isKnown = (value: unknown): value is string =>
 function objectsToTake<T>(verdict: Verdict<T>): T[] {
   if ("refuse" in verdict) throw new Refusal(verdict.refuse);
   if (verdict.message !== undefined) void pulumi.log.warn(verdict.message);
-  return verdict.take;
+  return verdict.toDelete;
 }

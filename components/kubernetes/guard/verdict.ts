@@ -5,12 +5,12 @@ import type { FieldFinding } from "../../recipe/rules/finding";
 import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 
 /**
- * What to do before an object is created: delete the objects in `take`, which a killed update left, or end the update
- * with `refuse`. An empty `take` means that nothing must be done.
+ * What to do before an object is created: delete the objects in `toDelete`, which a killed update left, or end the update
+ * with `refuse`. An empty `toDelete` means that nothing must be done.
  */
-export type Verdict<T> = { take: T[]; message?: string } | { refuse: FieldFinding };
+export type Verdict<T> = { toDelete: T[]; message?: string } | { refuse: FieldFinding };
 
-const noVerdict = { take: [] };
+const noVerdict = { toDelete: [] };
 
 /** Kinds that keep irreplaceable data. */
 type Keeper = "Namespace" | "PersistentVolumeClaim";
@@ -73,7 +73,7 @@ export function verdictOnObject(
     if (preview && !isClaim && !(keepsData(live) && !isEmpty)) return noVerdict;
     if (!isClaim && isEmpty)
       return {
-        take: [live],
+        toDelete: [live],
         message: `${titleOf(live)}: left by a killed update; this update creates it again`,
       };
     return { refuse: replacedOrLost(live) };
@@ -185,7 +185,7 @@ export function verdictOnRelease(
   if (!step.creates) {
     if (!lastRecord.status.startsWith("pending-") || records.length < 2) return noVerdict;
     return {
-      take: preview ? [] : [lastRecord],
+      toDelete: preview ? [] : [lastRecord],
       message: `${title}: revision ${lastRecord.revision} is ${lastRecord.status}, left by a killed update; Helm continues from the previous revision`,
     };
   }
@@ -195,16 +195,16 @@ export function verdictOnRelease(
     (isChart && isDeepStrictEqual(plain(lastRecord.values), plain(step.values)))
   ) {
     const message = `${title}: ${lastRecord.status}, left by a killed update; Helm installs it again, over the existing objects`;
-    return preview ? noVerdict : { take: [...records], message };
+    return preview ? noVerdict : { toDelete: [...records], message };
   }
   if (step.takesOver && isChart) {
     const message = `${title}: this stack takes the release over: the update deletes Helm's ${records.length} records and keeps the release's objects. Helm then replaces the pods that the stack's values change`;
-    return { take: preview ? [] : [...records], message };
+    return { toDelete: preview ? [] : [...records], message };
   }
   // At preview, this may be the stack's own release with earlier values, which only the update replaces.
   if (preview && isChart) {
     const message = `${title}: already exists with other values. If it belongs to this stack, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
-    return { take: [], message };
+    return { toDelete: [], message };
   }
   return { refuse: foreignRelease(title, lastRecord, isChart ? step.name : undefined) };
 }

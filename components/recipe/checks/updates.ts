@@ -17,12 +17,12 @@ export const updateChecks = {
     find: ({ release }) => {
       const { beyondTables, drivers, version } = release ?? {};
       if (beyondTables === undefined || drivers === undefined) return [];
-      const { inferred, answered, silent, like } = beyondTables;
+      const { inferred, driversFromFactory, silent, like } = beyondTables;
       const { lts, production, toolkit } = drivers;
       const problem = inferred
         ? `this package's tables have only assumed drivers for ${version!.text}`
         : `${version!.text} is newer than this package's tables`;
-      if (answered)
+      if (driversFromFactory)
         return {
           field: "talosVersion",
           problem,

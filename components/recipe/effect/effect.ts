@@ -71,7 +71,7 @@ export function effectsOf(before: Plan | undefined, after: Plan): Record<string,
  * Effect of an update that only inspects a machine. The stack does not change the machine, but the previous update
  * failed, or the credentials or the program have changed.
  */
-export function effectOfLook(state: MachineState): MachineEffect {
+export function effectOfInspection(state: MachineState): MachineEffect {
   const because =
     "it differs from the stack (the update checks this because the last update failed, or because the credential or the program has changed)";
   return withAbsence({ reboots: "only if", because, changes: [] }, state);

@@ -2,7 +2,7 @@
 export {
   describeEffect,
   effectOf,
-  effectOfLook,
+  effectOfInspection,
   effectsOf,
   type MachineEffect,
   refusalOf,

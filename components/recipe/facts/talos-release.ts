@@ -105,7 +105,7 @@ export interface BeyondTables {
   /** Whether the tables infer the release. */
   inferred: boolean;
   /** Whether the Image Factory has answered which drivers the release contains. */
-  answered: boolean;
+  driversFromFactory: boolean;
   /** Reason why the Factory gave no answer; undefined if it was not asked. */
   silent?: string;
   /** The release whose drivers the package assumes without the Factory's answer, e.g. `v1.13.9`. */
@@ -155,14 +155,18 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
     return {
       ...release,
       drivers: { ...range, lts, production, ...defined({ "new-feature": newFeature, toolkit }) },
-      beyondTables: { ...beyondTables, answered: true },
+      beyondTables: { ...beyondTables, driversFromFactory: true },
       ...(extensions === undefined ? {} : { extensions }),
     };
   }
   return {
     ...release,
     drivers: likelyDrivers,
-    beyondTables: { ...beyondTables, answered: false, ...defined({ silent: statedFacts?.silent }) },
+    beyondTables: {
+      ...beyondTables,
+      driversFromFactory: false,
+      ...defined({ silent: statedFacts?.silent }),
+    },
     assumed: true,
   };
 }

@@ -26,7 +26,10 @@ export function inUpgradeOrder<M extends Ordered>(
  * Number of workers that may be upgraded at the same time. A percentage means a share of all workers, rounded down like
  * `maxUnavailable` of a Deployment (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), but at least one.
  */
-export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: number): number {
+export function parallelUpgradesOf(
+  maxParallel: UpgradeSpec["maxParallel"],
+  workers: number,
+): number {
   const share = typeof maxParallel === "string" ? /^(\d+)%$/.exec(maxParallel)?.[1] : undefined;
   const window = share === undefined ? Number(maxParallel ?? 1) : (workers * Number(share)) / 100;
   return Math.max(1, Math.floor(window) || 1);
@@ -40,7 +43,7 @@ export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: numbe
  *
  * @param ordered in upgrade order.
  */
-export function upgradeWindows(
+export function upgradeDependencies(
   ordered: Ordered[],
   { maxParallel, first = [] }: Pick<UpgradeSpec, "maxParallel" | "first"> = {},
 ): Record<string, string[]> {
@@ -48,7 +51,10 @@ export function upgradeWindows(
     ({ name, role }) => role === "controlplane" || first.includes(name),
   );
   const together = ordered.filter((machine) => !oneByOne.includes(machine));
-  const window = windowOf(maxParallel, ordered.filter(({ role }) => role === "worker").length);
+  const window = parallelUpgradesOf(
+    maxParallel,
+    ordered.filter(({ role }) => role === "worker").length,
+  );
   const names = (...machines: (Ordered | undefined)[]): string[] =>
     machines.flatMap((machine) => (machine ? [machine.name] : []));
   return Object.fromEntries([

@@ -136,9 +136,9 @@ test("at most 2,000 machines, images, pods and releases are checked, and the unc
     writeFile("one-more.yaml", schematic),
     "--json",
   ]);
-  const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };
-  expect({ judged, unread }).toEqual({
-    judged: 2_000,
+  const { checked, unread } = JSON.parse(result) as { checked: number; unread: unknown[] };
+  expect({ checked, unread }).toEqual({
+    checked: 2_000,
     unread: [
       {
         file: expect.stringMatching(/one-more\.yaml$/),
@@ -260,12 +260,12 @@ test("after 500,000 YAML tokens in all files together, check reads no further fi
   const count = stopCounting();
   expect(count).toBeGreaterThan(0);
   expect(count).toBeLessThan(600_000);
-  const { judged, unread } = JSON.parse(result) as {
-    judged: number;
+  const { checked, unread } = JSON.parse(result) as {
+    checked: number;
     unread: { problem: string }[];
   };
   // The file that mentions Talos comes first.
-  expect({ status, judged }).toEqual({ status: 2, judged: 1 });
+  expect({ status, checked }).toEqual({ status: 2, checked: 1 });
   expect(unread.map(({ problem }) => problem)).toEqual([
     expect.stringMatching(
       /^is not checked: the files before this one already have 500000 YAML tokens \(the same applies to (\S+\.yaml, ){9}\d+ more\); give fewer files at once$/,
@@ -283,10 +283,10 @@ test("after 40,000 entries in all files together, check checks no further file a
     path.join(temporaryFolder, "entries"),
     "--json",
   ]);
-  const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };
-  expect({ status, judged, unread }).toEqual({
+  const { checked, unread } = JSON.parse(result) as { checked: number; unread: unknown[] };
+  expect({ status, checked, unread }).toEqual({
     status: 2,
-    judged: 5,
+    checked: 5,
     unread: [
       {
         file: expect.stringMatching(/5\.yaml$/),

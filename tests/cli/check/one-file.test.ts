@@ -25,12 +25,12 @@ async function expectFindings({
     "--json",
     ...talos.map((release) => `--talos=${release}`),
   );
-  const { findings, judged } = JSON.parse(result) as {
+  const { findings, checked } = JSON.parse(result) as {
     findings: FileFinding[];
-    judged: number;
+    checked: number;
   };
   // A file that was not checked has no findings either.
-  expect({ isSkipped: judged === 0 }).toEqual({ isSkipped });
+  expect({ isSkipped: checked === 0 }).toEqual({ isSkipped });
   expect(findings.map(({ line, check, problem }) => ({ line, check, problem }))).toEqual(
     expected.map((finding) => ({
       ...finding,

@@ -83,7 +83,7 @@ test("without a card's name, the stack has a placeholder that the checks refuse"
 });
 
 describe("import of a patch", () => {
-  const emptyPart = { speaksOfNvidia: false, labels: {}, taints: {}, notes: [], modules: [] };
+  const emptyPart = { mentionsNvidia: false, labels: {}, taints: {}, notes: [], modules: [] };
   const mixedPatch = `machine:
   nodeLabels: { a: b }
   nodeTaints: { c: "d:NoSchedule" }
@@ -97,7 +97,7 @@ describe("import of a patch", () => {
       mixedPatch,
       {
         ...emptyPart,
-        speaksOfNvidia: true,
+        mentionsNvidia: true,
         labels: { a: "b" },
         taints: { c: "d:NoSchedule" },
         modules: [{ name: "nvidia_drm", parameters: ["modeset=1"] }],
@@ -106,7 +106,7 @@ describe("import of a patch", () => {
     [
       "reads labels and modules that JSON patch operations add",
       '[{"op": "add", "path": "/machine/kernel/modules/-", "value": {"name": "nvidia"}}, {"op": "add", "path": "/machine/nodeLabels/a.b~1c", "value": "d"}]',
-      { ...emptyPart, speaksOfNvidia: true, labels: { "a.b/c": "d" } },
+      { ...emptyPart, mentionsNvidia: true, labels: { "a.b/c": "d" } },
     ],
     [
       "reports JSON patch operations on an item of a list",

@@ -1,7 +1,7 @@
 import { upgrade } from "../../../components/program/upgrade/upgrade";
 import {
   describeEffect,
-  effectOfLook,
+  effectOfInspection,
   effectsOf,
   findingsOf,
   needsBoot,
@@ -300,7 +300,7 @@ const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machine
 };
 
 test("an unchanged machine that the program inspects reboots only on a condition", () => {
-  expect(describeEffect(effectOfLook(stateOf("rtx5070ti", "v1.12.6")))).toBe(
+  expect(describeEffect(effectOfInspection(stateOf("rtx5070ti", "v1.12.6")))).toBe(
     "reboots: only if it differs from the stack (the update checks this because the last update failed, or " +
       "because the credential or the program has changed); it is then drained for at most 5m, and takes no pods for at most 45m",
   );

@@ -73,7 +73,7 @@ test("a newer patch release has the drivers that the Image Factory reports", () 
   });
   expect(release).not.toHaveProperty("assumed");
   expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
-  expect(release?.beyondTables).toMatchObject({ inferred: false, answered: true });
+  expect(release?.beyondTables).toMatchObject({ inferred: false, driversFromFactory: true });
   // Facts about another release, or about one in the tables, are ignored.
   expect(findRelease("v1.13.91", facts)).toMatchObject({ assumed: true });
   expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe(
@@ -85,7 +85,7 @@ test("the drivers of an inferred release are assumed until the Image Factory rep
   expect(findRelease("v1.13.10")).toMatchObject({
     assumed: true,
     drivers: { lts: "580.178.04", production: "595.91.07" },
-    beyondTables: { inferred: true, answered: false },
+    beyondTables: { inferred: true, driversFromFactory: false },
   });
   const release = findRelease("v1.14.5", {
     talosVersion: "v1.14.5",
@@ -120,18 +120,25 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
     production: facts.production,
     "new-feature": facts.newFeature,
   });
-  expect(release?.beyondTables).toMatchObject({ inferred: false, answered: true });
+  expect(release?.beyondTables).toMatchObject({ inferred: false, driversFromFactory: true });
 });
 
 test("an unknown newer patch release is assumed to have the drivers of its minor's newest row", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
-  expect(release?.beyondTables).toEqual({ inferred: false, answered: false, like: "v1.12.12" });
+  expect(release?.beyondTables).toEqual({
+    inferred: false,
+    driversFromFactory: false,
+    like: "v1.12.12",
+  });
   const silentRelease = findRelease("v1.12.99", {
     talosVersion: "v1.12.99",
     silent: "ECONNREFUSED",
   });
-  expect(silentRelease?.beyondTables).toMatchObject({ answered: false, silent: "ECONNREFUSED" });
+  expect(silentRelease?.beyondTables).toMatchObject({
+    driversFromFactory: false,
+    silent: "ECONNREFUSED",
+  });
 });
 
 test.each([

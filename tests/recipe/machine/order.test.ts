@@ -2,8 +2,8 @@ import fc from "fast-check";
 import {
   inUpgradeOrder,
   upgradeStages,
-  upgradeWindows,
-  windowOf,
+  upgradeDependencies,
+  parallelUpgradesOf,
   type Ordered,
 } from "../../../components/recipe/machine/order";
 
@@ -20,7 +20,7 @@ const machinesInOrder = (controlPlanes: number, workers: number): Ordered[] =>
   ]);
 
 test("control planes are upgraded one at a time, then at most maxParallel workers at a time", () => {
-  expect(upgradeWindows(machinesInOrder(3, 5), { maxParallel: 2 })).toEqual({
+  expect(upgradeDependencies(machinesInOrder(3, 5), { maxParallel: 2 })).toEqual({
     c0: [],
     c1: ["c0"],
     c2: ["c1"],
@@ -33,7 +33,7 @@ test("control planes are upgraded one at a time, then at most maxParallel worker
 });
 
 test("without control planes the first workers wait for no machine", () => {
-  expect(upgradeWindows(machinesInOrder(0, 3))).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
+  expect(upgradeDependencies(machinesInOrder(0, 3))).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
 });
 
 /** The step in which each machine is upgraded, if each upgrade takes one step. */
@@ -57,7 +57,9 @@ test("every step upgrades one control plane or at most maxParallel workers, and 
       fc.integer({ min: 0, max: 40 }),
       fc.integer({ min: 1, max: 9 }),
       (controlPlanes, workers, maxParallel) => {
-        const windows = upgradeWindows(machinesInOrder(controlPlanes, workers), { maxParallel });
+        const windows = upgradeDependencies(machinesInOrder(controlPlanes, workers), {
+          maxParallel,
+        });
         expect(Object.keys(windows)).toHaveLength(controlPlanes + workers);
         const steps = stepsByMachine(windows);
         expect(Math.max(0, ...steps.values())).toBe(
@@ -77,7 +79,7 @@ test("workers of upgrade.first are upgraded one at a time, in order, before all 
   const first = ["w3", "w1"];
   const ordered = inUpgradeOrder(machinesInOrder(2, 6), first);
   expect(ordered.map(({ name }) => name)).toEqual(["c0", "c1", "w3", "w1", "w0", "w2", "w4", "w5"]);
-  expect(upgradeWindows(ordered, { first, maxParallel: 3 })).toEqual({
+  expect(upgradeDependencies(ordered, { first, maxParallel: 3 })).toEqual({
     c0: [],
     c1: ["c0"],
     w3: ["c1"],
@@ -99,7 +101,7 @@ test("upgradeStages puts control planes and workers of upgrade.first before all 
 });
 
 test("without maxParallel, workers are upgraded one at a time", () => {
-  expect(windowOf(undefined, 12)).toBe(1);
+  expect(parallelUpgradesOf(undefined, 12)).toBe(1);
 });
 
 test.each<[maxParallel: unknown, workers: number, window: number]>([
@@ -110,5 +112,5 @@ test.each<[maxParallel: unknown, workers: number, window: number]>([
   ["1%", 0, 1],
   ["100%", 7, 7],
 ])("maxParallel %s lets %i workers be upgraded %i at a time", (maxParallel, workers, window) => {
-  expect(windowOf(maxParallel, workers)).toBe(window);
+  expect(parallelUpgradesOf(maxParallel, workers)).toBe(window);
 });
