@@ -150,7 +150,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
-   *   only if `machine.kernel.modules` or `machine.files` change
+   *   only if kernel modules, `machine.files` or a `SecurityProfileConfig` change
    */
   patches?: string[];
   /**
