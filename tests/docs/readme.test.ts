@@ -141,7 +141,7 @@ test("every package.json and page has the same oldest Node release", () => {
 test("README and docs/reference.md have the range of Talos minors that the tables have", () => {
   const [oldest, newest] = [knownMinors()[0], knownMinors().at(-1)];
   expect(read("README.md")).toContain(`| Talos | ${oldest} to ${newest};`);
-  expect(read("docs/reference.md")).toContain(`of the minors ${oldest} to ${newest}.`);
+  expect(read("docs/reference.md")).toContain(`from Talos ${oldest} to ${newest}.`);
 });
 
 test("docs/operations.md has the range of talosctl releases that the upgrade accepts", () => {
