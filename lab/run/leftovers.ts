@@ -36,7 +36,7 @@ const commonRules = (
 }));
 const [operatorLabels] = commonRules as [Rule, ...Rule[]];
 
-const missingLine = (line: string): string => `gone, and not ours: ${line}`;
+const missingLine = (line: string): string => `missing, and not the stack's: ${line}`;
 
 /**
  * Objects that an external operator or plugin creates, and replaces while its machines are upgraded. It still runs
@@ -46,7 +46,7 @@ function externalObjectRules({ kubernetes: { external, release, runtimeClass } }
   if (!external) return [];
   const kind = release.namespace === "kube-system" ? "(Pod|ReplicaSet|ControllerRevision)" : "\\w+";
   const patterns = [
-    `^(gone, and not ours: )?${kind} ${release.namespace}/`,
+    `^(missing, and not the stack's: )?${kind} ${release.namespace}/`,
     `^RuntimeClass ${runtimeClass.name}$`,
     String.raw`^node \S+: (label|annotation) (nvidia\.com|feature\.node\.kubernetes\.io|nfd\.node\.kubernetes\.io)/`,
   ];
@@ -61,7 +61,7 @@ function externalObjectRules({ kubernetes: { external, release, runtimeClass } }
  * with the operator's policy (gpu-operator v26.3.3, controllers/object_controls.go, RuntimeClass).
  */
 const operatorRuntimeClassRule: Rule = {
-  applies: matching("^gone, and not ours: RuntimeClass nvidia$"),
+  applies: matching("^missing, and not the stack's: RuntimeClass nvidia$"),
   verdict: { reason: "the operator took it over, and deleted it with itself" },
 };
 

@@ -90,7 +90,7 @@ test.each<{ title: string; after: Differences; expected: string[] }>([
   {
     title: "a namespace that was there before is reported as gone",
     after: { missing: [namespaceLine] },
-    expected: ["gone, and not ours: Namespace default"],
+    expected: ["missing, and not the stack's: Namespace default"],
   },
   {
     title: "a new label of the node is reported",
@@ -116,7 +116,7 @@ test.each<{ title: string; after: Differences; expected: string[] }>([
   {
     title: "a label that the node had before is reported as gone",
     after: { missing: [labelLine] },
-    expected: ["gone, and not ours: node velaryon: label kubernetes.io/os=linux"],
+    expected: ["missing, and not the stack's: node velaryon: label kubernetes.io/os=linux"],
   },
   {
     title: "an older image on the machine is reported, because no machine is downgraded",
@@ -216,10 +216,10 @@ test("the operator may delete an existing RuntimeClass, but the device plugin ma
   const result = leftoversOf("frank", "gpu-1", { machine: plainMachine }, before);
   expect(result.left).toEqual([]);
   expect(result.stays).toEqual([
-    `gone, and not ours: ${runtimeClass}: the operator took it over, and deleted it with itself`,
+    `missing, and not the stack's: ${runtimeClass}: the operator took it over, and deleted it with itself`,
   ]);
   expect(leftoversOf(adopted, adopted, {}, before).left).toEqual([
-    `gone, and not ours: ${runtimeClass}`,
+    `missing, and not the stack's: ${runtimeClass}`,
   ]);
 });
 

@@ -164,6 +164,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
 
 test("talosctl gets its credentials only through a file that no other user can read, and that is deleted", async () => {
   await run("upgrade", upgradeTask);
+  expect(calls()).not.toEqual([]);
   for (const call of calls()) {
     expect(call).toMatchObject({ talosconfig, talosconfigMode: "600", secretsInEnvironment: [] });
     expect(call["args"].join(" ")).not.toContain(KEY);
