@@ -24,7 +24,7 @@ describe("results of several rounds", () => {
   // The computer was three times as slow in the second round.
   const rounds = [round(2, 1), round(6, 3), round(3, 1)];
 
-  test("a ratio compares both sides within one round, which makes a slow round harmless", () => {
+  test("a ratio compares both sides within one round, so a slow round does not change it", () => {
     const { cpu } = resultOf(comparison, rounds);
     expect(cpu.subject).toEqual({ minimum: 2, median: 3, maximum: 6 });
     expect(cpu.baseline).toEqual({ minimum: 1, median: 1, maximum: 3 });

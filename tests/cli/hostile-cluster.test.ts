@@ -71,7 +71,7 @@ const runOnHostileCluster = async (verb: string, ...args: string[]) =>
     ...args,
   ]);
 
-test("the doctor quotes last words without secrets and control characters", async () => {
+test("the doctor quotes the last message of a container without secrets and control characters", async () => {
   const { stdout, stderr } = await runOnHostileCluster("doctor");
   expect(stdout).toMatch(/plugin: .*refused: \[redacted\]/);
   expect(stdout).not.toContain(token);
@@ -79,7 +79,7 @@ test("the doctor quotes last words without secrets and control characters", asyn
   expect(unsafeParts(stderr)).toEqual([]);
 });
 
-test("the doctor's JSON quotes last words without secrets and control characters", async () => {
+test("the doctor's JSON quotes the last message of a container without secrets and control characters", async () => {
   const { stdout } = await runOnHostileCluster("doctor", "--json");
   const { differences, system } = JSON.parse(stdout) as DoctorReport;
   expect(JSON.stringify(differences)).toContain("refused: [redacted]");

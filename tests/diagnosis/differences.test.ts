@@ -59,22 +59,25 @@ test.each([
   ["7", []],
   ["1", []],
   ["0", ["offers 0 of nvidia.com/gpu, the plan says at least 1"]],
-])("%s units of a card with unknown MIG geometry have the differences %j", (units, expected) => {
-  const machines = {
-    rtx3090: {
-      ...plan.spec.machines["rtx3090"],
-      gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }],
-    },
-  };
-  const unknownCardPlan = planOf("rtx3090", {
-    machines,
-    sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
-  });
-  const problems = problemsAfter(({ node }) => {
-    node.allocatable = { "nvidia.com/gpu": units };
-  }, unknownCardPlan);
-  expect(problems).toEqual(expected);
-});
+])(
+  "if a node offers %s of nvidia.com/gpu for a card with unknown MIG geometry, the differences are %j",
+  (units, expected) => {
+    const machines = {
+      rtx3090: {
+        ...plan.spec.machines["rtx3090"],
+        gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }],
+      },
+    };
+    const unknownCardPlan = planOf("rtx3090", {
+      machines,
+      sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
+    });
+    const problems = problemsAfter(({ node }) => {
+      node.allocatable = { "nvidia.com/gpu": units };
+    }, unknownCardPlan);
+    expect(problems).toEqual(expected);
+  },
+);
 
 test("a containerd part is reported if it lacks a key of the stack, but not for further keys", () => {
   const machines = {
@@ -187,7 +190,7 @@ const offerNothing = ({ node }: ObservedCluster): void => {
   node.allocatable = {};
 };
 
-test("the last words of a crashed container are quoted in order", () => {
+test("the last messages of a crashed container are quoted in order", () => {
   const observations = observationsWith(plan, (cluster) => {
     cluster.plugin.ready = 0;
     const lastMessage = "I1121 starting\nE1121 panic";

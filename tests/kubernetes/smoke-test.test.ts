@@ -44,7 +44,7 @@ test("the smoke test's Job uses the stack's PriorityClass, which never preempts"
   ).toBe(priority.metadata.name);
 });
 
-test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of that for a unit in use", async () => {
+test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of that for a GPU in use", async () => {
   const changes = { timeouts: { gate: "5m" } };
   const run = await record(
     () => void gpuStack("lab", planOf("aarhus-h100", changes), { dependsOn: [] }, {}),
@@ -68,7 +68,7 @@ test("the gate waits for the smoke test as long as timeouts.gate, and a tenth of
   expect(gate.dependencies).toContain(job.urn);
 });
 
-test("the gate accepts any number of units of a card with unknown MIG geometry", async () => {
+test("the gate accepts any number of GPUs from a card with unknown MIG geometry", async () => {
   const machine = { address: "10.0.0.1", role: "worker", configuration: "adopted" };
   const changes = {
     machines: {

@@ -27,7 +27,7 @@ test.each<[string[], string[]]>([
   [["mknod"], ["no device can be created: mknod failed"]],
   [["cc"], ["the C compiler cannot build a static program (Debian: libc6-dev): cc failed"]],
 ])(
-  "if the programs %j fail, the check finds that this computer cannot run a real node: %j",
+  "if the programs %j fail, the reasons why this computer cannot run a real node are %j",
   (failingPrograms, reasons) => {
     expect(findMissingFeatures(shellWithFailing(...failingPrograms))).toEqual(reasons);
   },

@@ -216,7 +216,7 @@ describeReal(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () =
   );
 
   test.each(failureCases)(
-    "the program's messages about this failure are right, and so is their remedy: $name",
+    "the program reports the failure as expected, and its remedy works: $name",
     async ({
       initialState,
       prepare,

@@ -94,22 +94,22 @@ describe("a tool that its project publishes", () => {
 
   test.each<FailingDownload>([
     {
-      problem: "that is forbidden",
+      problem: "its checksum file is forbidden",
       preparePage: () => tool.page.respondTo(".sha256", respondWithStatus(403)),
       reason: "HOST: answers 403",
     },
     {
-      problem: "without a file of sums",
+      problem: "it has no checksum file",
       preparePage: () => tool.page.put(tool.fileAddress, echoScript("published")),
       reason: "HOST: answers 404",
     },
     {
-      problem: "whose file is gone",
+      problem: "its file is gone",
       preparePage: () => tool.page.put(`${tool.fileAddress}.sha256`, sha256("")),
       reason: "HOST: answers 404",
     },
     {
-      problem: "whose file is forbidden",
+      problem: "its file is forbidden",
       preparePage: () => {
         tool.publish();
         tool.page.respondTo(tool.fileName, respondWithStatus(403));
@@ -117,17 +117,17 @@ describe("a tool that its project publishes", () => {
       reason: "HOST: answers 403",
     },
     {
-      problem: "whose sums have other files",
+      problem: "its checksum file lists other files",
       preparePage: () => tool.publish(echoScript("published"), `${sha256("")}  helm-v1.2.4`),
       reason: `http://HOST/releases.example/NAME.sha256 has no sum of NAME`,
     },
     {
-      problem: "that is corrupt",
+      problem: "its checksum is wrong",
       preparePage: () => tool.publish("half", sha256("whole")),
       reason: `http://HOST/releases.example/NAME has the SHA-256 sum ${sha256("half")}, and its project says ${sha256("whole")}`,
     },
     {
-      problem: "whose connection breaks half-way",
+      problem: "the connection breaks in the file",
       preparePage: () => {
         tool.publish();
         tool.page.respondTo(tool.fileName, sendHalf(destroyResponse));
@@ -135,21 +135,24 @@ describe("a tool that its project publishes", () => {
       reason: "HOST: other side closed",
     },
     {
-      problem: "whose sums break half-way",
+      problem: "the connection breaks in the checksum file",
       preparePage: () => {
         tool.publish();
         tool.page.respondTo(".sha256", sendHalf(destroyResponse));
       },
       reason: "HOST: other side closed",
     },
-  ])("$problem is built, and one line gives the reason", async ({ preparePage, reason }) => {
-    preparePage();
-    await tool.expectBuildFromSource();
-    const lines = tool.messages().map((line) => line.replaceAll(tool.fileName, "NAME"));
-    expect(lines.filter((line) => line.includes("built from source"))).toEqual([
-      `helm: built from source, since no release can be downloaded (${reason}); TALOS_GPU_LAB_RELEASES=none turns downloads off`,
-    ]);
-  });
+  ])(
+    "is built from source if $problem, and one line gives the reason",
+    async ({ preparePage, reason }) => {
+      preparePage();
+      await tool.expectBuildFromSource();
+      const lines = tool.messages().map((line) => line.replaceAll(tool.fileName, "NAME"));
+      expect(lines.filter((line) => line.includes("built from source"))).toEqual([
+        `helm: built from source, since no release can be downloaded (${reason}); TALOS_GPU_LAB_RELEASES=none turns downloads off`,
+      ]);
+    },
+  );
 
   test.each<[string, () => string | Buffer]>([
     ["is broken", () => "no archive"],
@@ -157,7 +160,7 @@ describe("a tool that its project publishes", () => {
       "lacks the program",
       () => createArchive(tool.sandbox.folder, { "folder/README": "no program" }),
     ],
-  ])("whose archive %s is built", async (_problem, archiveContent) => {
+  ])("is built from source if its archive %s", async (_problem, archiveContent) => {
     const release = tool.definition.release!;
     const archiveFile = { ...release.files[0]!, within: "folder" };
     tool.definition = { ...tool.definition, release: { ...release, files: [archiveFile] } };

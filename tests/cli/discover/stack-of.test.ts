@@ -553,7 +553,7 @@ test("the managers of labels are read from managedFields", () => {
   expect(labelManagers(managedFields)).toEqual({ rack: managers, "example.org/use": managers });
 });
 
-test("containerd's options are recognised in the part that they produce", () => {
+test("containerd's options are recognised in the containerd part that they produce", () => {
   const containerd = {
     nvidiaDefaultRuntime: true,
     baseRuntimeSpec: true,

@@ -104,7 +104,7 @@ test("the doctor reports the last log lines of failed containers, except of thos
   });
 });
 
-test("a container's last words come from its log if its status has no message", () => {
+test("a container's last message comes from its log if its status has none", () => {
   const lastWordsOf = (crashedPod: V1Pod): string | undefined => {
     const logs = new Map([[`gpu/${crashedPod.metadata!.name}/main`, "log line"]]);
     const [container] = observedPod(crashedPod, logs).containers ?? [];

@@ -192,7 +192,7 @@ const unseenEntryOf = (call: string): RegExp => {
       );
 };
 
-test("without a fault, the report has the card, and the last words of the failing pod and service", async () => {
+test("without a fault, the report has the card, and the last messages of the failing pod and service", async () => {
   const { report } = await examineCluster();
   expect(report.unseen).toEqual([]);
   expect(JSON.stringify(report)).toContain("no devices");

@@ -368,7 +368,7 @@ export const fixCases: CauseCase[] = [
     ],
   },
   {
-    name: "a plugin that does not know its list strategy, according to its last words before the restart",
+    name: "a plugin that does not know its list strategy, according to its last message before the restart",
     observations: { pods: [podOfUnknownStrategy] },
     stacks: ["aarhus-h100"],
     causes: ["deviceListStrategy"],

@@ -503,7 +503,7 @@ describe("a later preflight", () => {
       installedBefore: [schematics.other],
     }));
 
-  test("accepts the loss of parts that the stack itself brought", () =>
+  test("accepts the loss of parts that the stack itself installed", () =>
     checkPreflight({
       setup: {
         machineHash: "2",
@@ -512,7 +512,7 @@ describe("a later preflight", () => {
       installedBefore: [schematics.other],
     }));
 
-  test("refuses the loss of parts that the stack did not bring", () =>
+  test("refuses the loss of parts that the stack did not install", () =>
     checkPreflight({
       setup: { machineHash: "2", machine: machineWithExtension },
       installedBefore: [schematics.other],

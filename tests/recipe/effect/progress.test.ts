@@ -24,7 +24,7 @@ test("each machine is listed once by its result, and cordoned machines once more
   ]);
 });
 
-test("of a fleet, the number of machines and the first names are listed", () => {
+test("of 300 machines, the number and the first names are listed", () => {
   const machines = Array.from({ length: 300 }, (_, index): [string, Standing] => [
     `g${index}`,
     { progress: "done" },

@@ -119,7 +119,7 @@ describe("facts of Talos", () => {
   test("the machinery in the Talos provider was read at the version that the package asks for", () =>
     expect(manifest.dependencies["@pulumiverse/talos"]).toBe(provider.asked));
 
-  test("every minor of the tables has the older upgrade call, which keeps kernel arguments", () =>
+  test("every Talos minor in the tables has the older upgrade call, which keeps kernel arguments", () =>
     expect(olderUpgradeCall.until).toBeGreaterThanOrEqual(minor));
 });
 

@@ -37,7 +37,7 @@ test("all containerd options are written into one part", () => {
   });
 });
 
-test("from Talos 1.13 on, the part has only the stack's CDI directories", () => {
+test("from Talos 1.13 on, the containerd part has only the stack's CDI directories", () => {
   expect(parse(containerdPart({ cdiSpecDirs: ["/var/cdi/static"] }, "cdi").toml ?? "")).toEqual({
     plugins: { [runtime]: { cdi_spec_dirs: ["/var/cdi/static"] } },
   });

@@ -47,7 +47,7 @@ test("a note lists all that an external operator needs right before the upgrade 
     },
   ));
 
-test("a note lists the providers that bring a program which machines lack on Talos 1.15", () =>
+test("with an external device plugin, a note lists the GPU providers that run on Talos 1.15", () =>
   expectPlan(
     {
       base: "rtx5070ti",
