@@ -88,7 +88,7 @@ test.each([
     runtimeClass(),
     /nvidia with the handler nvidia belongs to another tool, and stays unchanged/,
   ],
-  ["belongs to an operator", operatorsClass, /with the handler nvidia is external/],
+  ["belongs to an operator", operatorsClass, /with the handler nvidia belongs to another tool/],
   [
     "does not exist yet",
     undefined,

@@ -15,7 +15,7 @@ describe("the preview of a machine that leaves the stack", () => {
       "of an adopted machine with a card keeps NVIDIA's kernel modules until the next boot",
       { configuration: "adopted" },
       "no",
-      /removed, .* next boot\. The entries for NVIDIA's kernel modules stay, because its image needs them to boot$/,
+      /loses the stack's settings at its next boot\. The entries for NVIDIA's kernel modules stay, because its image needs them to boot$/,
     ],
     [
       "of an owned machine leaves it as it is",
