@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
-import { longestRun, mostHops } from "../recipe/effect";
+import { longestRun, mostIntermediateReleases } from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { defined } from "../recipe/mapping";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
@@ -76,7 +76,9 @@ function upgrade(
       ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))
       : pulumi.all([schematicId, hash]).apply(([id, hashText]) => taskOf(id, hashText));
   // The machine's current release is unknown here, so the limit allows the longest way.
-  const limit = beyond(longestRun(limitsOf(machine.timeouts), mostHops(machine.talosVersion)));
+  const limit = beyond(
+    longestRun(limitsOf(machine.timeouts), mostIntermediateReleases(machine.talosVersion)),
+  );
   return { verb: "upgrade", task, neededCredentials: ["talosconfig", "kubeconfig"], limit };
 }
 

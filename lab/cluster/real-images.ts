@@ -75,7 +75,7 @@ export const withHops = (stackReleases: readonly string[]): string[] =>
   stackReleases.flatMap((release, index) => {
     const previous = stackReleases[index - 1] ?? release;
     const hops = semver.lt(previous, release)
-      ? upgradePath(previous, release, { listed: releases }).hops
+      ? upgradePath(previous, release, { listed: releases }).intermediateReleases
       : [];
     return [...hops, release];
   });

@@ -240,8 +240,8 @@ export class TalosMachine implements Machine {
         platform: platform?.spec?.platform as string | undefined,
         secureBoot: security?.spec?.secureBoot as boolean | undefined,
       }),
-      tpmVolumes: volumesWithTpmKey(valuesOf(active)).flatMap(({ name, only }) =>
-        only ? [name] : [],
+      tpmVolumes: volumesWithTpmKey(valuesOf(active)).flatMap(({ name, hasOnlyTpmKey }) =>
+        hasOnlyTpmKey ? [name] : [],
       ),
     };
   }

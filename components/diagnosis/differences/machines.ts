@@ -55,11 +55,15 @@ function release(
   ];
   if (!runningVersion || !plannedVersion) return differenceText;
   const byOmni = configuration === "omni";
-  const { hops, fault: finding } = upgradePath(runningVersion.text, plannedVersion.text, {
-    extensions,
-    ownImage,
-    byOmni,
-  });
+  const { intermediateReleases: hops, fault: finding } = upgradePath(
+    runningVersion.text,
+    plannedVersion.text,
+    {
+      extensions,
+      ownImage,
+      byOmni,
+    },
+  );
   if (hops.length === 0) return differenceText;
   if (finding !== undefined) return `${differenceText}: ${finding.problem}; ${finding.remedy}`;
   return `${differenceText}: an update first upgrades to ${hops.join(" and then to ")}, with ${hops.length + 1} reboots in all`;

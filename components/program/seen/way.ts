@@ -29,7 +29,7 @@ export async function wayOf(
   releases: Releases,
 ): Promise<MachineWay> {
   const isFar = minorsBetween(running, talosVersion) > 1;
-  const { hops, fault: finding } = upgradePath(
+  const { intermediateReleases: hops, fault: finding } = upgradePath(
     running,
     talosVersion,
     isFar

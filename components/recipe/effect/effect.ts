@@ -144,7 +144,11 @@ function wayTo(
   const runningVersion = parseTalosVersion(runningRelease);
   const wantedVersion = parseTalosVersion(after.rebootsIfChanged.talosVersion ?? "");
   if (!runningVersion || !wantedVersion || after.configuration === "omni") return undefined;
-  const { hops } = upgradePath(runningVersion.text, wantedVersion.text, hopBasisOf(after));
+  const { intermediateReleases: hops } = upgradePath(
+    runningVersion.text,
+    wantedVersion.text,
+    hopBasisOf(after),
+  );
   return hops.length > 0
     ? { hops, text: wayText(runningVersion.text, hops, wantedVersion.text) }
     : undefined;

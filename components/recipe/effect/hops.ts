@@ -32,11 +32,11 @@ export interface HopBasis {
 }
 
 /** The intermediate releases (hops) of an upgrade, and the reason if one update cannot make this upgrade. */
-export interface HopPlan {
+export interface UpgradePath {
   /**
    * Intermediate releases, oldest first: the last patch release of each minor between the running and the wanted one.
    */
-  hops: string[];
+  intermediateReleases: string[];
   /** Reason why one update cannot upgrade the machine through these releases; undefined if no reason is known. */
   fault?: FindingText;
 }
@@ -58,7 +58,7 @@ export const wayText = (running: string, hops: readonly string[], target: string
  * Greatest number of hops (intermediate releases) of an upgrade to a release. A machine on the oldest minor in the
  * tables has a hop for each later minor before the wanted one.
  */
-export const mostHops = (target: string): number =>
+export const mostIntermediateReleases = (target: string): number =>
   Math.max(
     0,
     minorRows.filter(({ minor }) => minor < (parseTalosVersion(target)?.minor ?? 0)).length - 1,
@@ -70,10 +70,10 @@ export const mostHops = (target: string): number =>
  * not compare a machine's new release with those of the other machines (talos, cmd/installer/pkg/install/preflight.go).
  * But etcd supports only members at most one minor apart.
  */
-export function upgradePath(running: string, target: string, basis: HopBasis = {}): HopPlan {
+export function upgradePath(running: string, target: string, basis: HopBasis = {}): UpgradePath {
   if (semver.lt(target, running))
     return {
-      hops: [],
+      intermediateReleases: [],
       fault: {
         problem: `the machine runs ${running}, newer than the wanted ${target}`,
         why: "Talos does not support downgrades: the machine's state may have a newer format",
@@ -81,10 +81,10 @@ export function upgradePath(running: string, target: string, basis: HopBasis = {
       },
     };
   const count = minorsBetween(running, target);
-  if (count <= 1) return { hops: [] };
+  if (count <= 1) return { intermediateReleases: [] };
   const { major, minor: first } = semver.parse(running)!;
-  const unknown = (problem: string): HopPlan => ({
-    hops: [],
+  const unknown = (problem: string): UpgradePath => ({
+    intermediateReleases: [],
     fault: {
       problem: `the upgrade from ${running} to ${target} ${problem}`,
       why: "Talos supports upgrades by one minor at a time, because each minor migrates the machine's state",
@@ -102,10 +102,10 @@ export function upgradePath(running: string, target: string, basis: HopBasis = {
     hops.push(hop);
   }
   const obstacle = obstacleOn(running, hops, target, basis);
-  if (obstacle === undefined) return { hops };
+  if (obstacle === undefined) return { intermediateReleases: hops };
   const steps = [...hops, target];
   return {
-    hops,
+    intermediateReleases: hops,
     fault: {
       problem: `the upgrade from ${running} to ${target} goes over ${hops.join(" and ")}, but ${obstacle.problem}`,
       why: obstacle.why,

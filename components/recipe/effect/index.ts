@@ -8,7 +8,7 @@ export {
   refusalOf,
   type Word,
 } from "./effect";
-export { mostHops, upgradePath } from "./hops";
+export { mostIntermediateReleases, upgradePath } from "./hops";
 export { changedParts, partsOf } from "./parts";
 export {
   changesSomething,

@@ -17,7 +17,7 @@ export interface TpmVolume {
   /** Talos' name, e.g. `EPHEMERAL`. */
   name: string;
   /** Whether the volume has no other key. */
-  only: boolean;
+  hasOnlyTpmKey: boolean;
 }
 
 /**
@@ -30,7 +30,9 @@ export function volumesWithTpmKey(documents: readonly unknown[]): TpmVolume[] {
   const volumesOf = (name: unknown, encryption: unknown): TpmVolume[] => {
     const keys = listAt(encryption, "keys");
     const inTpm = keys.filter((key) => isMapping(key["tpm"]));
-    return inTpm.length === 0 ? [] : [{ name: String(name), only: inTpm.length === keys.length }];
+    return inTpm.length === 0
+      ? []
+      : [{ name: String(name), hasOnlyTpmKey: inTpm.length === keys.length }];
   };
   return documents.flatMap((document) => [
     ...(/VolumeConfig$/.test(String(valueAt(document, "kind")))

@@ -290,8 +290,8 @@ test("if an upgrade over two minors is killed at any progress line or changing c
 test("each further upgrade adds the limits of its own phases to the limit of a run", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(11), drain: minutes(6), reboot: minutes(31), verify: minutes(5) };
-  const [twoHops, oneHop] = [longestRun(limits, 2), longestRun(limits, 1)];
-  const additionalTime = twoHops - oneHop;
+  const [limitOfThreeUpgrades, limitOfTwoUpgrades] = [longestRun(limits, 2), longestRun(limits, 1)];
+  const additionalTime = limitOfThreeUpgrades - limitOfTwoUpgrades;
   const [comparison, precheck] = [minutes(10), minutes(5)];
   expect(additionalTime).toBe(
     comparison + precheck + limits.pull + limits.drain + limits.reboot + limits.verify,

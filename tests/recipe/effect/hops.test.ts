@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { mostHops, upgradePath } from "../../../components/recipe/effect";
+import { mostIntermediateReleases, upgradePath } from "../../../components/recipe/effect";
 import { minorRows, newestRelease } from "../../../components/recipe/facts/talos-release";
 import { installerAt } from "../../../components/recipe/machine/schematic";
 
@@ -11,13 +11,13 @@ const pairs = minors.flatMap((from) =>
 test.each(pairs)(
   "an upgrade from $from to $to goes through every minor, in order",
   ({ from, to }) => {
-    const { hops, fault } = upgradePath(from, to);
+    const { intermediateReleases, fault } = upgradePath(from, to);
     expect(fault).toBeUndefined();
-    const releases = [from, ...hops, to].map((release) => semver.parse(release)!);
+    const releases = [from, ...intermediateReleases, to].map((release) => semver.parse(release)!);
     for (const [index, release] of releases.slice(1).entries())
       expect(release.minor - releases[index]!.minor).toBe(1);
-    expect(hops.every((hop) => semver.prerelease(hop) === null)).toBe(true);
-    expect(hops.length).toBeLessThanOrEqual(mostHops(to));
+    expect(intermediateReleases.every((release) => semver.prerelease(release) === null)).toBe(true);
+    expect(intermediateReleases.length).toBeLessThanOrEqual(mostIntermediateReleases(to));
   },
 );
 
@@ -26,13 +26,15 @@ test.each([
   ["v1.12.0", "v1.14.1", ["v1.13.9"]], // later releases are only inferred
   ["v1.12.12", "v1.13.9", []],
   ["v1.13.9", "v1.13.9", []],
-])("an upgrade from %s to %s has the intermediate releases %j", (from, to, hops) =>
-  expect(upgradePath(from, to)).toEqual({ hops }),
+])("an upgrade from %s to %s has the intermediate releases %j", (from, to, intermediateReleases) =>
+  expect(upgradePath(from, to)).toEqual({ intermediateReleases }),
 );
 
 test("an upgrade goes through the newest patch release that the Image Factory lists", () => {
   const listed = ["v1.12.6", "v1.12.10", "v1.12.9", "v1.12.11-rc.0"];
-  expect(upgradePath("v1.11.5", "v1.13.9", { listed })).toEqual({ hops: ["v1.12.10"] });
+  expect(upgradePath("v1.11.5", "v1.13.9", { listed })).toEqual({
+    intermediateReleases: ["v1.12.10"],
+  });
 });
 
 test.each([

@@ -43,9 +43,9 @@ test("volumes with a key in the TPM are found in every form of the configuration
     null,
   ];
   expect(volumesWithTpmKey(documents)).toEqual([
-    { name: "STATE", only: true },
-    { name: "EPHEMERAL", only: false },
-    { name: "models", only: true },
+    { name: "STATE", hasOnlyTpmKey: true },
+    { name: "EPHEMERAL", hasOnlyTpmKey: false },
+    { name: "models", hasOnlyTpmKey: true },
   ]);
 });
 
