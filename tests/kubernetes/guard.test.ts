@@ -53,7 +53,7 @@ const claim = { kind: "PersistentVolumeClaim", owner: ownMark };
 // Pulumi would delete the new claim by its name, and a pod may have bound it by then.
 const emptyClaim = [
   /would be replaced \(because of a changed storageClass or --replace\).*; remove the workload .* for one update, /,
-  /then add it again with this class\. Nothing is lost, because the claim has no volume yet\. After a kill/,
+  /then add it again with this class\. Nothing is lost, because the claim has no volume yet\. If an update was killed/,
 ];
 const creations: GuardCase[] = [
   { name: "creates an object that does not exist", verdict: "create" },
