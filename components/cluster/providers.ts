@@ -8,7 +8,7 @@ import { clusterNamedBy, isSameCluster } from "../clients/kubernetes/same-server
 import { renderFinding } from "../recipe";
 
 /** Settings from which Pulumi's default Kubernetes provider finds its cluster. */
-export interface Ambient {
+export interface ProviderSettings {
   /** Reads a key of the provider's own configuration, such as `kubernetes:kubeconfig`; undefined if it is not set. */
   config: (key: "kubeconfig" | "context") => string | undefined;
   environment: NodeJS.ProcessEnv;
@@ -33,13 +33,13 @@ export function warnOfProvider(
   )
     return;
   const config = new pulumi.Config("kubernetes");
-  const ambient = {
+  const providerSettings = {
     config: (key: string) => config.get(key),
     environment: process.env,
     home: os.homedir(),
   };
   const warnIfDifferent = (text: string | undefined): void => {
-    const warning = providerWarning(text, ambient);
+    const warning = providerWarning(text, providerSettings);
     if (warning !== undefined) void pulumi.log.warn(warning, component);
   };
   const { isKnown } = kubeconfig as unknown as { isKnown: Promise<boolean> };
@@ -57,11 +57,11 @@ export function warnOfProvider(
  */
 export function providerWarning(
   kubeconfig: string | undefined,
-  ambient: Ambient,
+  providerSettings: ProviderSettings,
 ): string | undefined {
   const [kubeconfigCluster, providerCluster] = [
     kubeconfig === undefined ? undefined : clusterNamedBy(kubeconfig),
-    defaultCluster(ambient),
+    defaultCluster(providerSettings),
   ];
   if (
     kubeconfigCluster !== undefined &&
@@ -97,7 +97,11 @@ function kubeconfigText(value: string | undefined, home: string): string {
  * The cluster of Pulumi's default provider (pulumi-kubernetes, provider.go and schema.json: `kubeconfig` is a text or
  * a path, default KUBECONFIG).
  */
-function defaultCluster({ config, environment, home }: Ambient): ReturnType<typeof clusterNamedBy> {
+function defaultCluster({
+  config,
+  environment,
+  home,
+}: ProviderSettings): ReturnType<typeof clusterNamedBy> {
   const kubeconfigValue = config("kubeconfig") || environment["KUBECONFIG"];
   try {
     return clusterNamedBy(kubeconfigText(kubeconfigValue, home), config("context"));

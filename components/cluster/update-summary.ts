@@ -18,7 +18,7 @@ export class UpdateSummary {
   private readonly hooks: pulumi.ResourceHookBinding | undefined;
   // Each inline program of a process has its own asynchronous store; the engine calls the hook outside of it.
   private readonly reportProgress = AsyncResource.bind((): void => {
-    void pulumi.log.warn(describeProgress(this.progress.standings()));
+    void pulumi.log.warn(describeProgress(this.progress.machineResults()));
   });
 
   /**

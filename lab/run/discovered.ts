@@ -9,7 +9,7 @@ import { withServedImages } from "./served-images";
 /** Report about the stack that `talos-gpu discover` writes for the lab's cluster. */
 export interface DiscoveredReport {
   /** Sorted paths at which the plan of the stack that it writes differs from the plan of the lab's stack. */
-  unlike: string[];
+  differingFields: string[];
   unseen: string[];
   stack: string;
 }
@@ -33,7 +33,7 @@ export async function discoverLab({
   if (parsed.spec === undefined)
     throw new Error(`discover: what it wrote is not a stack: ${JSON.stringify(parsed.findings)}`);
   return {
-    unlike: differingPaths(planCluster(spec), planCluster(parsed.spec)),
+    differingFields: differingPaths(planCluster(spec), planCluster(parsed.spec)),
     unseen: observed.unseen,
     stack,
   };

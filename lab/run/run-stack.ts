@@ -98,10 +98,10 @@ const discoverPhase: Phase<RunningLab> = {
   title: "a stack of the cluster, as `talos-gpu discover` writes it",
   run: async (lab) => {
     lab.report.discovered = await discoverLab(lab);
-    const { unlike } = lab.report.discovered;
-    return unlike.length === 0
+    const { differingFields } = lab.report.discovered;
+    return differingFields.length === 0
       ? "its plan is the stack's"
-      : `its plan differs in ${unlike.join(", ")}`;
+      : `its plan differs in ${differingFields.join(", ")}`;
   },
 };
 

@@ -5,7 +5,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster } from "talos-gpu";
 import { stringify } from "yaml";
-import { type Ambient, providerWarning } from "../../components/cluster/providers";
+import { type ProviderSettings, providerWarning } from "../../components/cluster/providers";
 import { clusterArgs } from "../support/gpu-cluster";
 import { record } from "../support/recorder";
 import { providerAnswers } from "../support/talos";
@@ -37,54 +37,54 @@ const file = (name: string, text: string): string => {
   fs.writeFileSync(path.join(folder, name), text);
   return path.join(folder, name);
 };
-const environmentWith = (
+const settingsWith = (
   KUBECONFIG?: string,
   config: Partial<Record<string, string>> = {},
-): Ambient => ({
+): ProviderSettings => ({
   config: (key) => config[key],
   environment: KUBECONFIG === undefined ? {} : { KUBECONFIG },
   home: folder,
 });
 
-test.each<[string, Ambient]>([
-  ["the shell's kubeconfig of the same cluster", environmentWith(file("home", stackKubeconfig))],
-  ["another URL of the same cluster", environmentWith(file("vip", kubeconfig({ vip: VIP })))],
+test.each<[string, ProviderSettings]>([
+  ["the shell's kubeconfig of the same cluster", settingsWith(file("home", stackKubeconfig))],
+  ["another URL of the same cluster", settingsWith(file("vip", kubeconfig({ vip: VIP })))],
   [
     "the path of a kubeconfig of the same cluster in its configuration",
-    environmentWith(undefined, { kubeconfig: file("home", stackKubeconfig) }),
+    settingsWith(undefined, { kubeconfig: file("home", stackKubeconfig) }),
   ],
-])("a default Kubernetes provider with %s gets no warning", (_, ambient) =>
-  expect(providerWarning(stackKubeconfig, ambient)).toBeUndefined(),
+])("a default Kubernetes provider with %s gets no warning", (_, providerSettings) =>
+  expect(providerWarning(stackKubeconfig, providerSettings)).toBeUndefined(),
 );
 
-test.each<[string, Ambient, RegExp]>([
-  ["no kubeconfig", environmentWith(), /uses no cluster that this program can find/],
+test.each<[string, ProviderSettings, RegExp]>([
+  ["no kubeconfig", settingsWith(), /uses no cluster that this program can find/],
   [
     "the shell's kubeconfig of another cluster",
-    environmentWith(file("work", kubeconfig({ work: WORK }))),
+    settingsWith(file("work", kubeconfig({ work: WORK }))),
     /uses https:\/\/198\.51\.100\.1:6443; .* in https:\/\/192/,
   ],
   [
     "another cluster in its configuration, despite the shell's kubeconfig",
-    environmentWith(file("home", stackKubeconfig), { kubeconfig: kubeconfig({ work: WORK }) }),
+    settingsWith(file("home", stackKubeconfig), { kubeconfig: kubeconfig({ work: WORK }) }),
     /198/,
   ],
   [
     "another context in its configuration",
-    environmentWith(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
+    settingsWith(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
     /198/,
   ],
   [
     "a file that is no kubeconfig",
-    environmentWith(file("none", "a: [")),
+    settingsWith(file("none", "a: [")),
     /no cluster that this program can find/,
   ],
-])("a default Kubernetes provider with %s gets a warning", (_, ambient, warning) =>
-  expect(providerWarning(stackKubeconfig, ambient)).toMatch(warning),
+])("a default Kubernetes provider with %s gets a warning", (_, providerSettings, warning) =>
+  expect(providerWarning(stackKubeconfig, providerSettings)).toMatch(warning),
 );
 
 test("a default Kubernetes provider gets a warning if the program itself creates the cluster", () => {
-  expect(providerWarning(undefined, environmentWith(file("home", stackKubeconfig)))).toMatch(
+  expect(providerWarning(undefined, settingsWith(file("home", stackKubeconfig)))).toMatch(
     /^providers: .*; .*; pass a provider/,
   );
 });

@@ -22,7 +22,7 @@ test.concurrent.each([
     for (const unchanged of [report.updates[1]!, report.updates[3]!])
       expect(unchanged.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
     // Only the files contain the values and their owner, and discover does not read the files.
-    expect(report.discovered?.unlike).toEqual(["kubernetes.by", "kubernetes.release"]);
+    expect(report.discovered?.differingFields).toEqual(["kubernetes.by", "kubernetes.release"]);
     expect(lines.join("\n")).not.toMatch(/(create|update|delete)\S* \S+-(release|runtime-class) /);
   },
 );

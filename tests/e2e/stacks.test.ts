@@ -21,7 +21,7 @@ test.concurrent.each(Object.entries(expectedResults))(
       workloads,
       gpuResource = "nvidia.com/gpu",
       workloadEdit,
-      undiscovered = [],
+      fieldsNotDiscovered = [],
       hostAnnouncements,
       emulated,
       outputPatterns = [],
@@ -91,7 +91,7 @@ test.concurrent.each(Object.entries(expectedResults))(
       expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
     }
     expectReady(report, workloadEdit?.workloads ?? workloads);
-    expect(report.discovered).toMatchObject({ unlike: undiscovered, unseen: [] });
+    expect(report.discovered).toMatchObject({ differingFields: fieldsNotDiscovered, unseen: [] });
     expect(report.left).toEqual([]);
     expectLinesInOrder(lines, outputPatterns);
     await waitUntilNothingIsLeft(folder);

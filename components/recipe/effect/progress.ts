@@ -6,7 +6,7 @@
 export type Progress = "done" | "skipped" | "under way" | "configured" | "failed" | "not started";
 
 /** Progress of a machine, and whether it is cordoned. */
-export interface Standing {
+export interface MachineResult {
   progress: Progress;
   /** Whether the update has cordoned the node and ended without uncordoning it. */
   cordoned?: boolean;
@@ -65,13 +65,13 @@ export class UpdateProgress {
   isOver(): boolean {
     return (
       this.failed &&
-      [...this.standings().values()].every(({ progress }) => progress !== "under way")
+      [...this.machineResults().values()].every(({ progress }) => progress !== "under way")
     );
   }
 
   /** Progress of each machine, in the order of the update. */
-  standings(): Map<string, Standing> {
-    const standingOf = (state: MachineUpdate): Standing => ({
+  machineResults(): Map<string, MachineResult> {
+    const standingOf = (state: MachineUpdate): MachineResult => ({
       progress: this.progressOf(state),
       ...(state.cordoned ? { cordoned: true } : {}),
     });
@@ -100,10 +100,10 @@ const mostNames = 20;
  *
  * @param machines by node name, in the order of the update.
  */
-export function describeProgress(machines: Map<string, Standing>): string {
+export function describeProgress(machines: Map<string, MachineResult>): string {
   const line = (
     title: string,
-    isIncluded: (standing: Standing) => boolean | undefined,
+    isIncluded: (standing: MachineResult) => boolean | undefined,
     hint = "",
   ): string[] => {
     const names = [...machines]

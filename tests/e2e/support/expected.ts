@@ -15,7 +15,7 @@ interface ExpectedResult {
    * Differences between the stack's plan and that of the file that `talos-gpu discover` writes: facts that a
    * cluster does not show.
    */
-  undiscovered?: string[];
+  fieldsNotDiscovered?: string[];
   /**
    * Patterns of the preview's announcement for a machine, with Pulumi's own host: it runs the program in a
    * checkout, in a process of its own. Default: the program runs in the lab's process.
@@ -36,7 +36,7 @@ export const expectedResults: Readonly<Record<string, ExpectedResult>> = {
     workloads: ["comfyui/comfyui", "ollama/ollama"],
     // ComfyUI gets the card when ollama is scaled down.
     workloadEdit: { stack: "rtx5070ti-paints", workloads: ["comfyui/comfyui", "ollama/ollama"] },
-    undiscovered: ["machines.k8s-worker4.configuration", "machines.k8s-worker4.patches"], // the cluster does not show whether a stack owns it
+    fieldsNotDiscovered: ["machines.k8s-worker4.configuration", "machines.k8s-worker4.patches"], // the cluster does not show whether a stack owns it
   },
   "aarhus-h100": {
     machines: {
@@ -57,7 +57,7 @@ export const expectedResults: Readonly<Record<string, ExpectedResult>> = {
     ],
     // Sharing is in the release's values. The power limit is in a DaemonSet of the stack's own, which the stack's
     // label places on its nodes.
-    undiscovered: [
+    fieldsNotDiscovered: [
       "kubernetes.release",
       "kubernetes.sharingConfig",
       "machines.rtx3090.allocatable",
@@ -89,7 +89,7 @@ export const expectedResults: Readonly<Record<string, ExpectedResult>> = {
       gpu: { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" },
     },
     workloads: ["ollama/ollama"],
-    undiscovered: [
+    fieldsNotDiscovered: [
       "machines.control.configuration",
       "machines.control.patches",
       "machines.gpu.configuration",
@@ -103,7 +103,7 @@ export const expectedResults: Readonly<Record<string, ExpectedResult>> = {
   frank: {
     machines: { "gpu-1": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
     workloads: ["litellm/litellm", "ollama/ollama"],
-    undiscovered: ["machines.gpu-1.uuid"], // the lab's hardware has its own ID
+    fieldsNotDiscovered: ["machines.gpu-1.uuid"], // the lab's hardware has its own ID
     outputPatterns: [
       "^✔ Talos machines: .*gpu-1 in maintenance mode, connected to Omni, in no cluster",
       "add the machine (\\S+) to the cluster frank in Omni",
@@ -115,7 +115,7 @@ export const expectedResults: Readonly<Record<string, ExpectedResult>> = {
     machines: { gpu: { talosVersion: "v1.15.0-beta.0", driverVersion: "595.112.07", gpus: "2" } },
     emulated: true, // Node Feature Discovery 0.19 is not built for a real node
     workloads: ["gpu-pods/nvidia-test", "ollama/ollama"],
-    undiscovered: ["machines.gpu.nodeLabels", "machines.gpu.powerLimit"],
+    fieldsNotDiscovered: ["machines.gpu.nodeLabels", "machines.gpu.powerLimit"],
   },
   // Its cards are claimed: each workload is on the machine with the card that it requests.
   dra: {
@@ -135,6 +135,6 @@ export const expectedResults: Readonly<Record<string, ExpectedResult>> = {
     },
     emulated: true, // pods of a group find each other only on emulated nodes
     workloads: ["vllm/vllm-group"],
-    undiscovered: ["kubernetes.leaderWorkerSet"], // the workloads need it, but discover does not report them
+    fieldsNotDiscovered: ["kubernetes.leaderWorkerSet"], // the workloads need it, but discover does not report them
   },
 };

@@ -1,11 +1,11 @@
 import {
   describeProgress,
-  type Standing,
+  type MachineResult,
   UpdateProgress,
 } from "../../../components/recipe/effect/progress";
 
 test("each machine is listed once by its result, and cordoned machines once more", () => {
-  const machines = new Map<string, Standing>([
+  const machines = new Map<string, MachineResult>([
     ["a", { progress: "done" }],
     ["b", { progress: "failed", cordoned: true }],
     ["c", { progress: "under way" }],
@@ -25,7 +25,7 @@ test("each machine is listed once by its result, and cordoned machines once more
 });
 
 test("of 300 machines, the number and the first names are listed", () => {
-  const machines = Array.from({ length: 300 }, (_, index): [string, Standing] => [
+  const machines = Array.from({ length: 300 }, (_, index): [string, MachineResult] => [
     `g${index}`,
     { progress: "done" },
   ]);
@@ -147,7 +147,10 @@ describe("a machine", () => {
   test.each(cases)("$title", ({ report, a, b, isOver }) => {
     const progress = new UpdateProgress(["a", "b"]);
     report(progress);
-    const states = [...progress.standings()].map(([name, standing]) => [name, standing.progress]);
+    const states = [...progress.machineResults()].map(([name, standing]) => [
+      name,
+      standing.progress,
+    ]);
     expect(Object.fromEntries(states)).toEqual({ a, b });
     expect(progress.isOver()).toBe(isOver);
   });
