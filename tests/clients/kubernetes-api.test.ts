@@ -114,7 +114,7 @@ test("requests share an agent that closes idle connections, but not with another
   expect(agents.map((agent) => agents.indexOf(agent))).toEqual([0, 0, 2, 2]);
 });
 
-test("the agent of a proxy is kept", async () => {
+test("an HTTP agent for a proxy is used unchanged", async () => {
   class Proxy extends https.Agent {}
   const proxy = new Proxy();
   expect(await createAgentReader(() => proxy)()).toBe(proxy);

@@ -67,7 +67,7 @@ test.each([
   },
 );
 
-test("the exporter of a stack with alerts exports every metric of the alerts' cases", () => {
+test("the exporter of a stack with alerts exports every metric that the alerts' test cases use", () => {
   const metrics = new Set(alertCases.flatMap(({ series }) => series.map(({ metric }) => metric)));
   const exportedMetrics = counters.map((line) => line.split(",")[0]);
   expect([...metrics].filter((name) => !exportedMetrics.includes(name))).toEqual([]);

@@ -64,7 +64,7 @@ test("Omni's key is only in the command's environment, as a secret", async () =>
   }
 });
 
-test("without Omni credentials in the stack, the command's environment has none of the stack", async () => {
+test("without Omni credentials in the stack, the command's environment has no Omni credentials of the stack", async () => {
   const run = await recordOmniMachine({});
   expect(
     JSON.stringify(resourceNamed(run, "gpu-1-configuration").inputs["environment"] ?? {}),

@@ -175,7 +175,7 @@ describe("the template", () => {
     expect(fs.existsSync(path.join(folder, schema!))).toBe(true);
   });
 
-  test("has a folder in which plan refuses the new stack with the command that fills it in, and succeeds after import", async () => {
+  test("lets plan refuse the new stack with the command that fills it in, and succeed after import", async () => {
     fs.writeFileSync(
       path.join(folder, "Pulumi.dev.yaml"),
       "encryptionsalt: v1:abc\nconfig:\n  talos-gpu:talosVersion: v1.13.9\n",
@@ -207,7 +207,7 @@ describe("the template", () => {
   });
 
   test.each(["doctor", "bug-report"])(
-    "has a folder in which %s uses the stack that PULUMI_STACK names, and prints that",
+    "lets %s use the stack that PULUMI_STACK names, and print that",
     async (verb) => {
       const server =
         "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n";
@@ -220,7 +220,7 @@ describe("the template", () => {
     },
   );
 
-  test("has a folder in which reboot refuses a name that is no machine of the selected stack", async () => {
+  test("lets reboot refuse a name that is no machine of the selected stack", async () => {
     const { status, output } = await run(folder, "npx talos-gpu reboot missing", {
       PULUMI_STACK: "example",
     });

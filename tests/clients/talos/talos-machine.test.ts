@@ -162,7 +162,7 @@ test("an upgrade uses the installer from the namespace into which it was pulled"
   ]);
 });
 
-test("a machine at another address is called by the same talosctl", async () => {
+test("`at` returns the machine at another address, which the same talosctl calls", async () => {
   const { nodes, machine } = createMachine();
   expect(await machine.at("10.0.0.2").etcdProblems()).toEqual([]);
   expect(nodes).toEqual(["10.0.0.2"]);

@@ -51,7 +51,7 @@ const newerReleases = {
   "https://ghcr.io/v2/": 200,
 };
 
-test("newer releases whose images are served are written with their month, and nothing else changes", async () => {
+test("newer releases are written with their month if a registry serves their images, and nothing else changes", async () => {
   mockRegistries(newerReleases);
   const folder = copyTables();
   const lines = await renewImages(folder);

@@ -112,7 +112,7 @@ test("a full disk ends a pull as soon as the console reports it, since no furthe
   expect(clock.now() - startTime).toBeLessThan(120_000);
 });
 
-test("an installation without room in the boot partition fails with the way to more room", async () => {
+test("an installation without room in the boot partition fails, and the error says how to make room", async () => {
   const { machine, run } = setupUpgrade({ talosVersion: "v1.13.1" });
   machine.talosVersion = "v1.13.0";
   const bootLoaderError =

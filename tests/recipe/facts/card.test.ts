@@ -161,7 +161,7 @@ test("the open modules of driver 535 support only data-center cards", () => {
   expect(openModulesRefuse(card("RTX 2070 SUPER"), "550.90.07")).toBe(false);
 });
 
-test("a P100 ends at CUDA 12.9, and a T4 has no last CUDA", () => {
+test("the last CUDA release for a P100 is 12.9, and none is known for a T4", () => {
   expect(lastCudaOf(card("P100"))).toBe("12.9");
   expect(lastCudaOf(card("T4"))).toBeUndefined();
 });

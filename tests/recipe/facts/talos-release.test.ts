@@ -150,7 +150,7 @@ test.each([
   ["v1.15.0", "newer"],
   [unknownMinorVersion, "unknown"],
   ["latest", "unknown"],
-])("the tables judge the release %s as %s", (version, status) =>
+])("the status of the release %s in the tables is %s", (version, status) =>
   expect(releaseInTables(version)).toBe(status),
 );
 
@@ -202,7 +202,7 @@ test.each(minorRows)(
 );
 
 test.each(minorRows)(
-  "Talos 1.$minor: the ranges of its containerd follow each other without a gap",
+  "for Talos 1.$minor, the ranges of containerd follow each other without a gap",
   ({ containerd }) =>
     expect(containerd.map(({ from }) => from)).toEqual([
       0,
@@ -211,7 +211,7 @@ test.each(minorRows)(
 );
 
 test.each(minorRows)(
-  "Talos 1.$minor: its ranges of containerd end at the same patch release as its drivers",
+  "for Talos 1.$minor, the ranges of containerd end at the same patch release as the drivers",
   ({ minor, containerd }) =>
     expect(containerd.at(-1)?.to).toBe(driverRows.findLast((row) => row.minor === minor)?.to),
 );
