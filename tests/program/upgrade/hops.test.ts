@@ -219,7 +219,7 @@ describe("an upgrade over several minors is refused before any change", () => {
       machine: { ...machine(), driverWorks: false },
     }));
   test("if the intermediate release's driver is not between the first and the last driver", () =>
-    expectRefusal(["is not between the loaded 580.1.2 and the wanted 595.91.07"], {
+    expectRefusal(["is not between the loaded driver 580.1.2 and the wanted driver 595.91.07"], {
       machine: { ...machine(), driverVersions: { "v1.11.5": "580.1.2" } },
     }));
   test("if the intermediate release does not support the kubelet", () =>
