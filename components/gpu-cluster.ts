@@ -92,8 +92,8 @@ export class GpuCluster extends pulumi.ComponentResource {
   public readonly machineSecrets: pulumi.Output<string>;
   /**
    * Kubeconfig of an administrator (secret). A stack with `bootstrap` fetches it; otherwise it is the argument's value,
-   * or empty. The package uses it to drain machines and to read objects. It creates objects through the Kubernetes
-   * provider of the options.
+   * or empty. The package drains machines and reads objects with it, and creates objects through the Kubernetes provider of
+   * the options.
    */
   public readonly kubeconfig: pulumi.Output<string>;
 

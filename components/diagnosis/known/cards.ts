@@ -129,7 +129,7 @@ export const cardCauses = {
     symptom:
       "ext-nvidia-fabricmanager starts again and again, and CUDA says: system not yet initialized",
     cause:
-      "the extension of the first releases of Talos 1.13 lacks the library libz.so.1, which the fabric manager needs",
+      "the fabric manager's extension for Talos 1.13.0 lacks the library libz.so.1, which the fabric manager needs",
     remedy: "upgrade Talos to 1.13.1 or newer, whose fabric manager extension contains libz.so.1",
     errors: ["libz.so.1: cannot open shared object file: No such file or directory"],
     source: "siderolabs/extensions#1073, #1074",

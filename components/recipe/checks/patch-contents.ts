@@ -128,7 +128,7 @@ export const patchContentChecks = {
         return {
           field: fields.at(-1) ?? "patches",
           problem: `${path} is written ${fields.length} times (by ${writers})`,
-          why: "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for other paths it is undefined which item wins",
+          why: "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for other paths Talos does not define which item wins",
           remedy: "write each file in one patch only",
         };
       });

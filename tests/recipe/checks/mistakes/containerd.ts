@@ -24,7 +24,7 @@ export const containerdMistakes: Mistakes = {
           field: "patches[0]",
           says: [
             "writes /etc/cri/conf.d/20-customization.part on every machine",
-            "reboots every 35 minutes",
+            "reboots again and again",
             "machines.<name>.containerd",
           ],
         },
@@ -72,7 +72,7 @@ export const containerdMistakes: Mistakes = {
         {
           check: "containerd-part",
           field: "patches[0]",
-          says: ["on every machine", "reboots every 35 minutes"],
+          says: ["on every machine", "reboots again and again"],
         },
       ],
     },

@@ -184,7 +184,7 @@ export const patchContentsMistakes: Mistakes = {
           field: "machines.gpu-1.patches[0]",
           says: [
             "/var/lib/models.conf is written 2 times",
-            "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for other paths it is undefined which item wins",
+            "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for other paths Talos does not define which item wins",
           ],
         },
       ],
