@@ -80,14 +80,14 @@ export const credentials: Readonly<Record<Credential, CredentialRule>> = {
     rule: ({ owned }) => (owned ? credentialTexts.clientTalosconfig : credentialTexts.talosconfig),
     needed: always,
     variableWillDo: ({ owned }) => !owned,
-    why: "the machines' Talos API could not be reached",
+    why: "without it, the update cannot reach the machines' Talos API",
   },
   kubeconfig: {
     variable: "KUBECONFIG",
     rule: () => credentialTexts.kubeconfig,
     needed: always,
     variableWillDo: always,
-    why: "machines could not be drained before they reboot",
+    why: "without it, the update cannot drain machines before they reboot",
   },
   machineSecrets: {
     variable: "TALOS_SECRETS",

@@ -8,7 +8,7 @@ import { endpointFor } from "../credentials/texts";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "../program/task";
 
-/** Limit for sending a configuration to a machine. The machine only stages the configuration. */
+/** Limit for sending a configuration to a machine or to Omni. A reboot comes later, with the upgrade's own limits. */
 const LIMIT = "5m";
 
 /** A configuration that is staged on the machine for its next boot. */

@@ -55,8 +55,8 @@ export const lookInProc: Look = (pid) => {
 };
 
 /**
- * Finds a process with `ps` on any other Unix. On macOS, `ps` prints a path as the name. Without `ps`, the program runs
- * to its end or limit.
+ * Finds a process with `ps` on any other Unix. On macOS, `ps` prints a path as the name. Without `ps` it finds nothing:
+ * this program then does not notice that Pulumi was killed, and runs until its task or its time limit ends.
  */
 export const lookByPs: Look = (pid) => {
   try {

@@ -395,8 +395,9 @@ interface Attempt {
   answer: Answer;
   options: https.RequestOptions;
   /**
-   * Expiry of the credential that the request used. Each run of the plugin, and each read of the token's file, makes a
-   * new promise. Undefined if the kubeconfig itself contains the credential.
+   * Expiry of the credential that the request used. The promise also identifies the credential, because each run of the
+   * credential plugin, and each read of the token's file, makes a new promise. Undefined if the kubeconfig itself
+   * contains the credential.
    */
   credentialExpiry: Promise<number> | undefined;
 }

@@ -29,7 +29,7 @@ export function difference(
 const LOG_LINES = 3;
 const MOST = 6;
 
-/** Number of characters that a difference quotes from one line. */
+/** Greatest number of characters that a difference quotes from one line. */
 const WIDTH = 300;
 
 /** Messages of an object's failing pods, and of the events about the object and its pods, without duplicates. */

@@ -79,7 +79,7 @@ export const operatorFixes = fixesOf({
     isUnderneath: true,
   },
   toolkitFolder: {
-    does: "the operator's toolkit is installed below /var, where pods on Talos can write files and run programs",
+    does: "the operator's toolkit is installed below /var or /opt, where pods on Talos can write files and run programs",
     symptom:
       "nvidia-container-toolkit-daemonset does not start: mkdir /usr/local/nvidia: read-only file system; the operator's other pods wait for it",
     cause:
@@ -88,7 +88,7 @@ export const operatorFixes = fixesOf({
       'failed to apply OCI options: failed to mkdir "/usr/local/nvidia": mkdir /usr/local/nvidia: read-only file system',
     ],
     inForce:
-      "remove gpuOperator.values.toolkit.installDir, or set it to a folder below /var or /opt",
+      "remove gpuOperator.values.toolkit.installDir, so that the package sets /var/lib/nvidia, or set it to another folder below /var or /opt",
     source: "gpu-operator v26.7.0, deployments/gpu-operator/values.yaml; gpu-operator#2382",
     check: "operator-values",
     usedBy: byNri,

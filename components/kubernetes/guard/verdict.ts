@@ -198,7 +198,7 @@ export function verdictOnRelease(
     return preview ? noVerdict : { toDelete: [...records], message };
   }
   if (step.takesOver && isChart) {
-    const message = `${title}: this stack takes the release over: the update deletes Helm's ${records.length} records and keeps the release's objects. Helm then replaces the pods that the stack's values change`;
+    const message = `${title}: this stack takes the release over: the update deletes Helm's records of it (${records.length}) and keeps the release's objects. Helm then replaces the pods that the stack's values change`;
     return { toDelete: preview ? [] : [...records], message };
   }
   // At preview, this may be the stack's own release with earlier values, which only the update replaces.

@@ -42,7 +42,7 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
     const consequence =
       state === undefined
         ? "Omni keeps them until the machine joins"
-        : "Omni upgrades and reboots the machine by itself";
+        : "Omni applies them, and reboots the machine if they need a reboot";
     report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${consequence}`);
     await omni.apply(different);
   } else {

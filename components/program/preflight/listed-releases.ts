@@ -35,7 +35,7 @@ async function askForReleases(
     "status" in answer && answer.status === 200 ? readReleases(answer.body) : undefined;
   if (releases === undefined)
     report(
-      `the Image Factory does not list its releases (${wordsOf(answer)}): for each minor, the program uses the newest patch release that this package knows`,
+      `the Image Factory's list of releases could not be read (${wordsOf(answer)}): for each minor, the program uses the newest patch release that this package knows`,
     );
   return releases;
 }

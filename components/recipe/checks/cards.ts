@@ -130,7 +130,7 @@ function unsupportedCard(model: string): FindingText | undefined {
       problem: `"${model}" is too old`,
       why: "drivers newer than branch 470 do not find cards of Kepler or older, and all drivers of Talos are newer",
       remedy:
-        "remove gpus from this machine, or install a card with the Maxwell architecture or a newer one",
+        "leave out `gpus` of this machine, or install a card with the Maxwell architecture or a newer one",
     };
   // A profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
   if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID /i.test(name))

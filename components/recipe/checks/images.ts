@@ -165,9 +165,9 @@ export const imageChecks = {
         if (!loadedModules.includes(module))
           return {
             field,
-            problem: `${module} is not a module that this package loads (${loadedText})`,
+            problem: `the package does not load the module ${module} on this machine (${loadedText})`,
             why: "the parameters would have no effect",
-            remedy: `${didYouMean(module, loadedModules)}or load this module and set its parameters under machine.kernel.modules in a patch`,
+            remedy: `${didYouMean(module, loadedModules)}load this module, and set its parameters, under machine.kernel.modules in a patch, or remove the parameters`,
           };
         const patchWithModule = [...clusterPatches, ...machine.patches].find(({ modules }) =>
           modules.some(({ name }) => name === module),

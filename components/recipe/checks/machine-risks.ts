@@ -124,7 +124,7 @@ export const machineRisks = {
         ? {
             field: `.labels.${gpuPresent}`,
             problem: "has no effect: only the operator sets this label",
-            why: "the operator sets the label once Node Feature Discovery has found the card",
+            why: "the stack leaves this label to the operator, which sets it once Node Feature Discovery has found the card",
             remedy: "leave it out",
           }
         : undefined,

@@ -94,7 +94,7 @@ export const releaseRisks = {
         ? {
             field: "gpuOperator.values.gds.enabled",
             problem: `we have not tried GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
-            why: "NVIDIA supports it only with the open kernel modules, and on a file system without support cuFile copies through the host's memory",
+            why: "NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support it, cuFile copies through the host's memory",
             remedy: "try one machine first (upgrade.first)",
           }
         : undefined,

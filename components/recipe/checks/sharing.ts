@@ -255,7 +255,7 @@ function migOfCard(
     compareDotted(machine.driverVersion, geometry.minDriver) < 0
     ? {
         field: "sharing.mig",
-        problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
+        problem: `MIG on the ${card.model} needs driver ${geometry.minDriver} or newer, but ${machine.name} runs ${machine.driverVersion}`,
         why: "the driver cannot split the card",
         remedy: "use another driver.branch or a newer Talos version",
       }

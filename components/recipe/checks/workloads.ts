@@ -125,7 +125,7 @@ export const workloadChecks = {
           field: `workloads.pods.${name}.env.NVIDIA_VISIBLE_DEVICES`,
           problem: "is set on a pod that requests GPUs",
           why: "it overrides the device plugin's choice of card, so the container also sees cards of other pods",
-          remedy: "leave it out, and set the number of GPUs in the pod's request",
+          remedy: "leave it out, and set the number of GPUs with the pod's field gpus",
         })),
   },
   litellm: {

@@ -78,7 +78,7 @@ const stepsOf = (path: string): string[] =>
     .filter((step) => step !== "" && step !== "." && step !== "..");
 
 /**
- * How many levels a folder is below `parentFolder`; undefined if it is not below it. The two paths may begin at
+ * How many levels a folder is below `parentFolder`: 0 for `parentFolder` itself, undefined for a folder outside of it. The two paths may begin at
  * different folders: a file's name may be absolute, or relative to a folder of the repository.
  */
 function depthBelow(folder: string[], parentFolder: string[]): number | undefined {

@@ -34,7 +34,7 @@ export interface ChartValueFinding {
 
 /**
  * Checks values by the releases of `releasesToCheckWith`. If there are two releases, a value is a mistake only if both
- * releases refuse it. For a version that is older or newer than all releases in the tables, there is only one release. A value
+ * releases refuse it. For a version in the tables, or one that is older or newer than all of them, there is only one release. A value
  * that this release lacks may be right, so its path is `uncheckable`. But a value that looks misspelt, or that no
  * release has (`hintOf`), is a mistake.
  *

@@ -192,7 +192,7 @@ export class Applier {
       problem: `the machine's configuration ${problem}`,
       why: "Talos accepts one item per file path and one type per field, and the stack does not overwrite settings of another tool",
       remedy:
-        "remove it from the machine's configuration or from the stack (write containerd settings to `containerd.extra`)",
+        "remove this field or file from the machine's configuration, or from the stack's patches; for a file with containerd settings, move the settings to machines.<name>.containerd.extra",
     };
     this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...finding });
   }

@@ -25,7 +25,7 @@ export function imageProblem(text: string): string | undefined {
   const colon = reference.indexOf(":", slash + 1);
   const name = colon < 0 ? reference : reference.slice(0, colon);
   if (colon >= 0 && !tagForm.test(reference.slice(colon + 1)))
-    return "its tag is invalid (a tag has up to 128 letters, digits, `_`, `.` and `-`)";
+    return "its tag is invalid (a tag has up to 128 letters, digits, `_`, `.` and `-`, and does not begin with `.` or `-`)";
   return nameProblem(name);
 }
 

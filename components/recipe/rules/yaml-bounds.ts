@@ -17,13 +17,15 @@ export interface Bounds {
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
 /**
- * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml): a thousand machines, each with every
- * field that talhelper knows, have 54,000 entries and 200,000 tokens. A machine with at most `ofMachine` entries counts
- * as one entry.
+ * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml). They are about twice what a thousand
+ * machines need that have every field of talhelper: 54,000 entries and 200,000 tokens.
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
 
-/** Greatest number of entries with which a machine in such a list still counts as one entry. */
+/**
+ * Greatest number of entries of a machine in such a list. The checks compare few entries of a machine with those of
+ * others, so a machine up to this size counts as one entry.
+ */
 export const ofMachine = 1_000;
 
 /** The bounds of a user's file: `ofFleets` if it lists machines under `nodes`, else `ofFiles`. */

@@ -60,7 +60,8 @@ interface Customization {
  * Settings of containerd to which two places of a configuration give different values. Talos uses the value of the
  * place whose name is later in the alphabet (see `legacyCustomization`).
  *
- * @param part the stack's own containerd settings, if `machine.files` contains none.
+ * @param part text of the stack's own containerd settings. If it is undefined, the function takes the file with
+ * containerd's settings in `machine.files`.
  */
 export function containerdOverrides(
   documents: ReadonlyMap<string, unknown>,

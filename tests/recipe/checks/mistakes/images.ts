@@ -313,7 +313,7 @@ export const imagesMistakes: Mistakes = {
           check: "module-parameters",
           field: "machines.velaryon.moduleParameters.nvidia_dmr",
           says: [
-            "nvidia_dmr is not a module that this package loads",
+            "the package does not load the module nvidia_dmr on this machine",
             'did you mean "nvidia_drm"?',
           ],
         },
@@ -354,7 +354,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "module-parameters",
           field: "machines.mini-1.moduleParameters.zfs",
-          says: ["zfs is not a module that this package loads (this machine has no GPU)"],
+          says: ["the package does not load the module zfs on this machine (this machine has no GPU)"],
         },
       ],
     },
