@@ -122,7 +122,7 @@ function observedContainer(
   };
 }
 
-/** A DaemonSet. */
+/** What the diagnosis reads of a DaemonSet. */
 export type ObservedDaemonSet = Observed<
   typeof observedDaemonSet,
   "namespace" | "name" | "desired" | "ready"
@@ -141,7 +141,7 @@ export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) =
   outdated: status?.observedGeneration !== metadata?.generation,
 });
 
-/** A Deployment. */
+/** What the diagnosis reads of a Deployment. */
 export type ObservedDeployment = Observed<typeof observedDeployment, "namespace" | "name">;
 
 /** Recorded fields of a Deployment, like those of a DaemonSet. */
@@ -200,7 +200,7 @@ export function observedReleases(
   return [...newest.values()];
 }
 
-/** A Job. */
+/** What the diagnosis reads of a Job. */
 export type ObservedJob = Observed<typeof observedJob, "namespace" | "name">;
 
 /** Recorded fields of a Job. */

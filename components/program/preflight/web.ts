@@ -79,7 +79,9 @@ export class RealWeb implements Web {
 
   async get(url: string, options: Asking = {}): Promise<Answer> {
     if (goesThroughProxy(url, this.environment))
-      return { unknown: "not asked, because this server is behind a proxy, and the check uses no proxy" };
+      return {
+        unknown: "not asked, because this server is behind a proxy, and the check uses no proxy",
+      };
     let answer = await once(url, options);
     for (const [tries, pause] of options.retry === false ? [] : pauses.entries()) {
       if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;

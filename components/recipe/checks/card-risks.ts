@@ -24,7 +24,8 @@ export const cardRisks = {
               field,
               problem: `"${card.model}" is in no table of cards`,
               why: `the package trusts the stack's description (${card.architecture}), and checks neither MIG nor power limits of the card`,
-              remedy: "compare the stack's description with the output of `nvidia-smi -q` in a pod on the machine",
+              remedy:
+                "compare the stack's description with the output of `nvidia-smi -q` in a pod on the machine",
             }
           : undefined,
       ),

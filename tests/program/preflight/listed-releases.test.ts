@@ -34,7 +34,10 @@ test("TALOS_GPU_FACTORY replaces the Image Factory of the image's name", async (
 
 test.each<[string, Answer]>([
   ["no answer", { silent: "ECONNREFUSED" }],
-  ["an answer through a proxy", { unknown: "not asked, because this server is behind a proxy, and the check uses no proxy" }],
+  [
+    "an answer through a proxy",
+    { unknown: "not asked, because this server is behind a proxy, and the check uses no proxy" },
+  ],
   ["the answer 404", { status: 404, body: "404 page not found" }],
   ["an answer that is no list", { status: 200, body: '{"a": 1}' }],
   ["an empty list", { status: 200, body: "[]" }],

@@ -368,7 +368,14 @@ describe("an index of thousands of charts", () => {
 describe("the preflight accepts", () => {
   test("a repository behind a proxy", () =>
     checkPreflight({
-      setup: { web: { index: { unknown: "not asked, because this server is behind a proxy, and the check uses no proxy" } } },
+      setup: {
+        web: {
+          index: {
+            unknown:
+              "not asked, because this server is behind a proxy, and the check uses no proxy",
+          },
+        },
+      },
       logs: /chart gpu-operator .*: not known .*proxy/,
     }));
 

@@ -354,7 +354,9 @@ export const imagesMistakes: Mistakes = {
         {
           check: "module-parameters",
           field: "machines.mini-1.moduleParameters.zfs",
-          says: ["the package does not load the module zfs on this machine (this machine has no GPU)"],
+          says: [
+            "the package does not load the module zfs on this machine (this machine has no GPU)",
+          ],
         },
       ],
     },

@@ -168,7 +168,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.labels.nvidia.com/gpu.present",
           severity: "note",
           says: [
-            "has no effect: only the operator sets this label; the operator sets the label once Node Feature Discovery has found the card; leave it out",
+            "has no effect: only the operator sets this label; the stack leaves this label to the operator, which sets it once Node Feature Discovery has found the card; leave it out",
           ],
         },
       ],
