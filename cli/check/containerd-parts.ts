@@ -44,7 +44,7 @@ export function partWriters(
   if (first === undefined) return [];
   const why = mergesInMemory(talosVersion)
     ? "Talos ≥ 1.14 uses only the first item for this file, and silently ignores later items"
-    : "with a second item for this file, CRI and kubelet do not start, and the machine reboots every 35 minutes";
+    : "with a second item for this file, CRI and kubelet do not start, and the machine reboots again and again";
   return laterParts.map(({ piece: { file }, line }) => ({
     check: "machine-file-once",
     field,
