@@ -29,8 +29,8 @@ const day = (date: string): string => new Date(date).toISOString().slice(0, 10);
  * Findings about client certificates in talosconfig and kubeconfig that are not valid now, with name and date. Without
  * these findings the user would see only a broken connection to the machine, or an HTTP code from Kubernetes.
  *
- * @param talosconfig content; undefined: there is none.
- * @param kubeconfig content; undefined: there is none.
+ * @param talosconfig content of the talosconfig; undefined if there is none.
+ * @param kubeconfig content of the kubeconfig; undefined if there is none.
  */
 export function certificateFindings(
   talosconfig: string | undefined,
@@ -95,7 +95,7 @@ function foreignKubeconfig(message: string): string | undefined {
  * shows none.
  *
  * @param message the call's error.
- * @param talosconfig content; undefined if it is unknown.
+ * @param talosconfig content of the talosconfig; undefined if it is unknown.
  */
 export function foreignCredentials(
   message: string,

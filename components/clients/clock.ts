@@ -29,7 +29,7 @@ export async function inTime<T>(
   return Promise.race([answer, timeout]).finally(() => clearTimeout(timer));
 }
 
-/** Number of calls of `run` that `someAtATime` makes at the same time. */
+/** Greatest number of calls of `run` that `someAtATime` makes at the same time. */
 const AT_A_TIME = 8;
 
 /** Calls a function for each item, for a few items at the same time. */

@@ -48,7 +48,9 @@ function pidNamespace(): string {
   }
 }
 
-/** Milliseconds after which the run that made a folder in another PID namespace has certainly ended. */
+/**
+ * Age of a folder in milliseconds from which the run that made it has certainly ended, even in another PID namespace.
+ */
 const FORGOTTEN = 7 * 24 * 60 * 60_000;
 
 /** Removes folders of killed runs, which could not remove them (a cancelled plugin kills its child without warning). */

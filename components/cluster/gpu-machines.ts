@@ -12,9 +12,10 @@ import type { Plan } from "../recipe/types";
 
 /**
  * Creates the resources of a plan's machines. The update of a machine starts when its predecessors are complete. With
- * `upgrade.first`, the function first creates the control planes and these workers; `rest` creates the other machines
- * after the workers' tests. With `bootstrap: true`, the first control plane bootstraps etcd. All later resources then
- * use the new cluster's kubeconfig, also in the Kubernetes provider, which replaces the provider in the options.
+ * `upgrade.first`, the function first creates the control planes and the workers in this list; `rest` creates the other
+ * machines after these workers' tests. With `bootstrap: true`, the first control plane bootstraps etcd. All later
+ * resources then use the new cluster's kubeconfig, also in the Kubernetes provider, which replaces the provider in the
+ * options.
  *
  * @param inputs.schematics IDs of the machines' schematics as plain outputs; they resolve once the Image Factory has
  *   the schematics.

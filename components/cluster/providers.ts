@@ -53,7 +53,7 @@ export function warnOfProvider(
  * Warning for options without a Kubernetes provider; undefined if Pulumi's default provider uses the cluster of
  * `kubeconfig`.
  *
- * @param kubeconfig undefined if it is not known yet.
+ * @param kubeconfig content of the kubeconfig; undefined if it is not known yet.
  */
 export function providerWarning(
   kubeconfig: string | undefined,

@@ -22,7 +22,7 @@ export class UpdateSummary {
   });
 
   /**
-   * @param name of the cluster.
+   * @param name name of the cluster.
    * @param machines node names, in the order of the update.
    */
   constructor(name: string, machines: string[]) {

@@ -208,7 +208,7 @@ export function credentialFindings(
 }
 
 /**
- * Texts of credentials that the arguments lack and that files in environment variables contain, and findings about
+ * The credentials that the arguments lack, from the files that environment variables name, and findings about
  * unreadable files.
  */
 function namedByVariables(

@@ -9,7 +9,7 @@ import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
  * A credential in the form that fits an environment variable. A kubeconfig or talosconfig that is too long is reduced
  * to its current context.
  *
- * @throws Error if the credential is still too long, because the program could not start.
+ * @throws Error if the credential is still too long, because the program could not start with it.
  */
 export function fittingCredential(name: Credential, text: string): string {
   if (fitsVariable(text)) return text;

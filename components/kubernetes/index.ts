@@ -52,8 +52,9 @@ export interface StackContext extends Stages {
  * Creates the resources that offer the GPUs in the cluster, in this order: the namespace, the objects that the release
  * requires, the release, the smoke tests, and the gate. The gate is the resource that waits for the smoke tests. Pulumi
  * deletes these resources in the opposite order. Each step depends only on the previous one, so the number of
- * dependencies does not grow with the number of machines. With `upgrade.first`, the steps up to these machines' smoke
- * tests wait for no other machine. Then follow the other machines and their tests, and last the gate.
+ * dependencies does not grow with the number of machines. With `upgrade.first`, the steps up to the smoke tests of the
+ * first stage wait only for the machines of this stage. Then follow the other machines and their tests, and last the
+ * gate.
  */
 export function gpuStack(
   name: string,

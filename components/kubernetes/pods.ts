@@ -97,8 +97,8 @@ export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
 
 /**
  * Update strategy that replaces all pods of a DaemonSet at once. If the pods were replaced one after another, the ten
- * minutes that Pulumi waits for a DaemonSet would suffice for about sixty. A power limit and the marker files outlast a
- * restart of the pod that sets them.
+ * minutes that Pulumi waits for a DaemonSet would suffice for about sixty pods. Nothing is lost: a power limit and the
+ * marker files outlast a restart of the pod that sets them.
  */
 const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
@@ -166,8 +166,8 @@ export function kubernetesName(...words: string[]): string {
 
 /**
  * Name of a Pulumi resource whose object gets a generated name. Pulumi adds eight hexadecimal digits to it, and eight
- * more for a replacement, and the result still fits into a label. So an object that a killed update left does not block
- * the creation of the next object.
+ * more for a replacement, and the result still fits into a label. Since every object gets a new name, an object that a
+ * killed update left does not block the creation of the next one.
  *
  * @param owner text that distinguishes resources with the same words.
  */

@@ -6,7 +6,7 @@ import { MANAGER } from "../clients/kubernetes/manager";
 import type { PutBackTask } from "../program/task";
 import { isRead } from "./pods";
 
-/** Time limit for the check of one step's objects. It needs one or two requests per object. */
+/** Time limit for the check of one step's objects. The check needs one or two requests per object. */
 const LIMIT = "10m";
 
 /**

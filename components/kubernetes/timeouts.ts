@@ -20,7 +20,7 @@ export function clusterLimits({
  * Pulumi's time limits for a resource that has a limit itself: one minute longer, so that the resource fails first,
  * with its more precise message.
  *
- * @param limit Seconds.
+ * @param limit the resource's own time limit in seconds.
  */
 export function outlasting(limit: number): { create: string; update: string; delete: string } {
   const timeout = `${limit + 60}s`;

@@ -73,7 +73,7 @@ export const reasonOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 
 /**
- * The folder in which all files must lie that a project's file may name: the Git repository, else the Pulumi project,
+ * The folder that must contain every file that a project's file names: the Git repository, else the Pulumi project,
  * else the folder itself.
  *
  * @param folder folder of the file that names other files.

@@ -5,7 +5,7 @@ import type { ReleaseFactsSpec, StackSpec } from "../recipe/spec/index";
 
 /** Time limits and retries for requests to the Image Factory. */
 export interface Patience {
-  /** Milliseconds for one answer. */
+  /** Time limit in milliseconds for one answer. */
   timeout: number;
   /** Milliseconds before each retry. */
   pauses: number[];

@@ -33,7 +33,8 @@ export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credent
 
 /**
  * One Talos machine as a GPU node: its schematic, its configuration, its image, and its node's labels and taints. An
- * update reboots the machine at most once, and not at all if nothing changes.
+ * update usually reboots the machine at most once, and not at all if nothing changes. An upgrade over several minor
+ * releases takes one reboot for each.
  *
  * Outside of a GpuCluster, the update checks before the reboot which parts the machine would lose, and pulls the image.
  * If Kubernetes does not answer, the update notices that only at the drain. A GpuCluster checks all of this, and the

@@ -34,7 +34,7 @@ export function registerSchematic(
 /**
  * Registers each distinct schematic once, named after the first machine that has it.
  *
- * @param machines in a stable order, with their node names.
+ * @param machines the machines with their node names, in a stable order.
  * @returns for each computed schematic ID, an output that resolves to the ID once the schematic is registered.
  */
 export function registerSchematics(

@@ -282,8 +282,8 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
  * Additions of an earlier run that was killed after it staged the configuration and before it answered; undefined if
  * there was no such run. Such a run shows in this: the patches, merged into the active configuration again, give
  * exactly the staged configuration. A value that the active configuration already has counts as another owner's, and
- * the program never removes it. The value may also come from a removed stack if no reboot followed, but the machine
- * does not show the difference.
+ * the program never removes it. In truth such a value may come from a stack that was removed without a reboot, but the
+ * machine does not show this.
  */
 function previouslyStaged(
   task: AdoptTask,

@@ -95,7 +95,7 @@ export function pulumiAbove(): () => boolean {
  * Ends the program if Pulumi's command line has ended without stopping it, e.g. after a SIGKILL. Then nothing reads the
  * answer, and Pulumi's plugin would run as long as this program.
  *
- * @param isAwaited whether Pulumi still waits
+ * @param isAwaited whether Pulumi still waits for the answer.
  * @param mayEnd whether the program may end now; false during the drain or reboot of a machine.
  */
 export function endWithPulumi(

@@ -2,8 +2,8 @@ import { waitOrFail, type Clock } from "../clients/clock";
 import type { FieldFinding } from "../clients/failure";
 
 /**
- * Milliseconds to wait for an answer, and between two attempts. The wait is shorter than Pulumi's limit for the
- * resource, which is five minutes.
+ * Milliseconds to wait for an answer (`limit`), and between two attempts (`poll`). `limit` is shorter than Pulumi's
+ * limit for the resource, which is five minutes.
  */
 export const lastAnswer = { limit: 240_000, poll: 1_000 };
 

@@ -28,7 +28,7 @@ export function namespaceOf<Spec extends { namespace?: string; serverName?: stri
  * A namespace for a workload, with the Pod Security level that its pods need. Talos enforces this level by default
  * (talos pkg/machinery/config: default admission control); other clusters may not.
  *
- * @param name of the resource.
+ * @param name name of the resource.
  * @param namespace name of the namespace.
  */
 export function workloadNamespace(

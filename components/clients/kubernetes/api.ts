@@ -17,7 +17,7 @@ import {
 import { execCredential, type ExecCluster, type ExecConfig } from "./exec-credential";
 import { type KubeconfigCluster, type KubeconfigUser, readToken } from "./kubeconfig";
 
-/** Milliseconds for one request, from its start to the end of the answer. */
+/** Time limit in milliseconds for one request, from its start to the end of the answer. */
 const REQUEST = 30_000;
 /**
  * Milliseconds after which an unused connection is closed. This is shorter than a reboot, because a rebooting machine
@@ -29,7 +29,7 @@ const UNUSED = 5_000;
  * expired 10 s earlier (client-go, transport/token_source.go, NewCachedFileTokenSource).
  */
 const TOKEN_IS_FRESH = 50_000;
-/** Largest answer in bytes that is read. No list of objects in a cluster with GPUs is longer. */
+/** Greatest size in bytes of an answer that is read. No list of objects in a cluster with GPUs is longer. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /** The methods of a kubeconfig that give access to an API server. */
@@ -59,7 +59,7 @@ export interface RequestOptions {
   type?: "application/merge-patch+json" | "application/apply-patch+yaml";
   /** Media type of the answer. Default JSON. */
   accept?: string;
-  /** Results of the request for HTTP codes that count as success, by code. */
+  /** What the request returns for an HTTP code that is no failure here, by the code: e.g. `{ 404: undefined }`. */
   instead?: Record<number, unknown>;
 }
 
@@ -83,7 +83,7 @@ export class KubernetesApi {
   /**
    * @param config parsed kubeconfig, which this client may change.
    * @param secrets values that no message may contain.
-   * @param limit milliseconds for a request, and for a credential plugin.
+   * @param limit time limit in milliseconds for a request, and for a run of the credential plugin.
    */
   constructor(
     private readonly config: Kubeconfig,

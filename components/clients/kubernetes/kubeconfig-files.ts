@@ -6,7 +6,7 @@ import { isMapping, listAt } from "../../recipe/mapping";
 
 type Mapping = Record<string, unknown>;
 
-/** Lists of a kubeconfig, and the field in which an item of each list has its content. */
+/** Lists of a kubeconfig, each with the field in which an item of the list has its content. */
 const lists = { clusters: "cluster", contexts: "context", users: "user" } as const;
 
 /**

@@ -10,7 +10,7 @@ import type { SecretFiles } from "../secret-files";
 import { valuesOf } from "../talos/configuration-text";
 import type { Talosctl } from "../talos/talosctl";
 
-/** Milliseconds for one call; a deletion waits for Omni's controllers. */
+/** Time limit in milliseconds for one call: enough for a deletion, which waits for Omni's controllers. */
 const LIMIT = 60_000;
 
 /** A resource as `omnictl get -o yaml` prints it. Keys of `spec` are the fields of Omni's Go types in lower case. */

@@ -90,9 +90,9 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 }
 
 /**
- * Why an image could not be pulled, from the last line about the image; undefined if there is no such line. The line of
- * a canceled pull gives no reason, because this program ended the call, e.g. because a registry accepted the connection
- * and never answered (seen on Talos v1.13.0).
+ * Why an image could not be pulled, from the last line about the image; undefined if there is no such line. The
+ * function skips the line of a canceled pull, which gives no reason: this program canceled the pull, e.g. because the
+ * registry never answered (seen on Talos v1.13.0).
  */
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
   const name = image.replace(/[:@][^/]*$/, "");

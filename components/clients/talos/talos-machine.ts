@@ -19,10 +19,10 @@ import {
   type Resource,
 } from "./talosctl-output";
 
-/** Milliseconds for a call that only reads. */
+/** Time limit in milliseconds for a call that only reads. */
 const ASK = 30_000;
 
-/** Milliseconds for a call that sends a configuration or a request. */
+/** Time limit in milliseconds for a call that sends a configuration or a request. */
 const HAND_OVER = 120_000;
 
 /** First release of talosctl whose `upgrade` uses the lifecycle API, and by default drains the node itself. */
@@ -89,14 +89,14 @@ export interface Machine {
   /**
    * Brings an image onto the machine.
    *
-   * @param limit milliseconds.
+   * @param limit time limit in milliseconds.
    * @param ending condition that ends the call before its limit. Default never.
    */
   pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void>;
   /**
    * Starts the upgrade; resolves when the machine has accepted it. The machine then reboots by itself.
    *
-   * @param limit milliseconds.
+   * @param limit time limit in milliseconds.
    */
   upgrade(image: string, place: InstallerPlace, api: UpgradeApi, limit: number): Promise<void>;
   /** Starts a reboot. */
@@ -426,7 +426,7 @@ export class TalosMachine implements Machine {
   /**
    * Containers of a control plane's static pods, as the kubelet reports them to Talos. Talos asks the kubelet every 15
    * seconds, and only on a control plane (talos v1.13.0 controllers/k8s/kubelet_static_pod.go). So this works without
-   * kube-apiserver. Talos' copy has no annotations, so the image's tag is the only version.
+   * kube-apiserver. Talos' copy has no annotations, so only the image's tag shows the version.
    */
   async staticPods(): Promise<StaticContainer[]> {
     return (await this.resources("staticpodstatuses")).flatMap(({ spec }) => {

@@ -4,7 +4,7 @@ import { CallError, type CallErrorKind } from "../failure";
 import { redact } from "../../recipe/rules/redact";
 import type { Ending } from "../machine";
 
-/** Number of lines that an error quotes from the program's standard error. */
+/** Greatest number of lines that an error quotes from the program's standard error. */
 const QUOTED_LINES = 6;
 
 /** Options for calling talosctl. */
@@ -157,9 +157,9 @@ function quote(text: string): string {
 }
 
 /**
- * Kinds of failures by talosctl's messages; the first match decides. Certificate errors come before `Unavailable`,
- * which talosctl also prints after a failed handshake, because waiting does not help. A certificate that is not valid
- * yet is an exception: right after a boot, the machine's clock may not be set yet.
+ * Kinds of failures by talosctl's messages; the first match decides. Certificate errors come before `Unavailable`:
+ * after a failed handshake talosctl prints both, and a retry does not help. A certificate that is not valid yet is an
+ * exception: right after a boot, the machine's clock may not be set yet.
  */
 const PROBLEMS: [RegExp, CallErrorKind][] = [
   [/not yet valid/i, "unreachable"],

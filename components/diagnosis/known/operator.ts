@@ -128,8 +128,8 @@ export const operatorFixes = fixesOf({
 });
 
 /**
- * Whether the GPU Operator installs the container toolkit. Its NRI plugin then injects the devices, also all cards into
- * a pod that needs them.
+ * Whether the GPU Operator installs the container toolkit. Its NRI plugin then injects the devices, and gives all cards
+ * to a pod that needs all of them.
  */
 function byNri(plan: Plan): boolean {
   return hasGpu(plan) && plan.injection === "nri" && plan.kubernetes.mode === "operator";

@@ -210,8 +210,8 @@ export function verdictOnRelease(
 }
 
 /**
- * Finding about an existing release that neither its namespace nor its values show to be this stack's, and that the
- * stack does not take over.
+ * Finding about an existing release that counts as another owner's: neither its namespace nor its values are this
+ * stack's, and the stack does not take it over.
  */
 const foreignRelease = (
   field: string,

@@ -47,8 +47,8 @@ export async function putBack(
 }
 
 /**
- * Whether the object has all wanted values. The items of a list may be in any order, because other owners may add items
- * in between.
+ * Whether the object has all wanted values. A list may be in another order and may have more items, because other
+ * owners may add items.
  */
 export function includes(live: unknown, planned: unknown): boolean {
   if (planned === undefined || planned === null) return true;

@@ -163,8 +163,8 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
 /**
  * Refuses to remove extensions from the machine's image. A list for one machine replaces the lists of its cluster,
  * machine set and boot medium. Omni keeps all other parts of the image (siderolabs/omni, machine_extensions.go and
- * schematic_configuration.go). If Omni already has this package's list, extensions can be missing only because a user
- * removed them from the stack.
+ * schematic_configuration.go). If Omni already has this package's list, the function finds nothing: the list can then
+ * lack extensions only because a user removed them from the stack.
  */
 async function lostExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const plannedExtensions = task.resources.flatMap(({ spec }) =>

@@ -6,8 +6,8 @@ import { type Places, type Web, wordsOf } from "./web";
 import type { Releases } from "../seen/way";
 
 /**
- * Milliseconds for the Factory to list its releases. If it does not answer in time, the preflight uses this package's
- * tables.
+ * Time limit in milliseconds for the Factory's list of its releases. If it does not answer in time, the preflight uses
+ * this package's tables.
  */
 const LIMIT = 10_000;
 

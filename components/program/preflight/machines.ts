@@ -18,8 +18,8 @@ import type { Places, Web } from "./web";
 import { anotherNode, oldName } from "../seen/same-cluster";
 
 /**
- * Milliseconds for a machine to answer. The preflight does not wait longer for a machine that is down, because the
- * upgrade program waits for that machine.
+ * Time limit in milliseconds for a machine's answer. The preflight does not wait longer for a machine that is down,
+ * because the upgrade program waits for that machine.
  */
 const ANSWER = 15_000;
 

@@ -5,7 +5,7 @@ import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
 type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 
-/** Number of schematics that are remembered for a machine, in case a user reverts several updates. */
+/** Greatest number of schematics that are remembered for a machine, in case a user reverts several updates. */
 const REMEMBERED = 10;
 
 /**

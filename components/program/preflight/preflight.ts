@@ -22,7 +22,10 @@ import { defined } from "../../recipe/mapping";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, compareClusters } from "../seen/same-cluster";
 
-/** Number of machines that the preflight asks to which cluster they belong. Usually at least one of them answers. */
+/**
+ * Greatest number of machines that the preflight asks to which cluster they belong. Usually at least one of them
+ * answers.
+ */
 const WITNESSES = 3;
 
 /** The calls to the kubeconfig's cluster that the preflight needs. */

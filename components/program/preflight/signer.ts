@@ -14,7 +14,7 @@ import { type Places, type Web, wordsOf } from "./web";
  */
 const db = "/sys/firmware/efi/efivars/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f";
 
-/** Milliseconds for the Factory's certificate. */
+/** Time limit in milliseconds for the download of the Factory's certificate. */
 const LIMIT = 10_000;
 
 /**
@@ -68,8 +68,8 @@ function certificateIn(text: string): Buffer | undefined {
 
 /**
  * Whether the variable contains the certificate. The variable is binary, but the client has decoded it as UTF-8. So the
- * certificate is decoded in the same way and searched in the variable's text. Its first and last characters are left
- * out, because they depend on the bytes around the certificate.
+ * function decodes the certificate in the same way, and looks for it in the variable's text. The certificate's first
+ * and last characters are left out, because they depend on the bytes around the certificate.
  */
 export function hasCertificate(variable: string, certificate: Buffer): boolean {
   const edge = 4; // bytes of the longest character

@@ -110,8 +110,8 @@ const isSame = (a: string, b: string): boolean =>
   a === b || (semver.valid(a) !== null && semver.valid(b) !== null && semver.eq(a, b));
 
 /**
- * Milliseconds for a Factory to build an image: the first request for an image waits until the Factory has built it
- * (image-factory, internal/frontend/http/registry.go).
+ * Time limit in milliseconds for a Factory's answer about an image: the first request for an image waits until the
+ * Factory has built it (image-factory, internal/frontend/http/registry.go).
  */
 export const BUILT = 120_000;
 

@@ -37,7 +37,7 @@ export interface Asking {
   accept?: string;
   /** Default `GET`. */
   method?: "GET" | "HEAD";
-  /** Milliseconds for one answer. Default 20 s. */
+  /** Time limit in milliseconds for one answer. Default 20 s. */
   limit?: number;
   /** Whether to follow a redirect. Default `follow`. */
   redirect?: "follow" | "manual";
@@ -49,15 +49,15 @@ export interface Asking {
 const pauses = [1_000, 3_000, 10_000];
 
 /**
- * Number of retries for a host name that DNS does not know, because one of several DNS servers may not know the name
- * yet.
+ * Greatest number of retries for a host name that DNS does not know. One retry is useful, because one of several DNS
+ * servers may not know the name yet.
  */
 const UNKNOWN_NAME = 1;
 
 /** Largest number of bytes that are read of an answer; the index of a chart repository may have megabytes. */
 const longestBody = 32 * 2 ** 20;
 
-/** Milliseconds for one answer. */
+/** Time limit in milliseconds for one answer. */
 const LIMIT = 20_000;
 
 /** Client for servers on the web. */

@@ -6,10 +6,10 @@ import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 
 /**
- * Reasons why a control plane must not reboot now. An etcd member may not vote or not be healthy, etcd may have exactly
- * two members, or another control plane may be down, in the stack or outside of it. LifecycleService.Upgrade and Reboot
- * check none of this; MachineService.Upgrade checks only etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go,
- * internal/pkg/etcd).
+ * Reasons why a control plane must not reboot now. There are three possible reasons: an etcd member does not vote or is
+ * not healthy; etcd has exactly two members; another control plane is down, in the stack or outside of it.
+ * LifecycleService.Upgrade and Reboot check none of this; MachineService.Upgrade checks only etcd (talos v1.13.9
+ * internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
  *
  * @param paused whether Talos has paused the machine's boot. Talos has then usually not started etcd, and the reboot of
  * a member that is down costs no quorum. If etcd runs, e.g. while the boot waits for a driver, the machine's member is
@@ -137,8 +137,8 @@ async function unknownMembers(
 
 /**
  * Checks an etcd member that is not in the stack, because this member counts for the quorum as well. The program asks
- * its machine with the stack's credentials. If the machine refuses these credentials, or the member has no address, the
- * program reports that, and the update goes on.
+ * the member's machine, with the stack's credentials. If the machine refuses these credentials, or the member has no
+ * address, the program reports that, and the update goes on.
  */
 async function checkUnknownMember(
   member: EtcdMember,

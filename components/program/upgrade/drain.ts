@@ -199,8 +199,8 @@ const mustGo = (pod: PodState): boolean =>
 /**
  * What an earlier run that was killed has left behind. `cordoned` says whether the run cordoned the node (undefined if
  * Kubernetes does not answer). `maybeDown` says whether the machine may be down. `brings` lists the schematics that the
- * run was about to install. If Kubernetes does not answer, a control plane may be down, because it may be the machine
- * that serves the API.
+ * run was about to install. If Kubernetes does not answer, `maybeDown` is true for a control plane, because this
+ * machine may be the one that serves the API.
  */
 export async function earlierRun({ task, cluster }: Run) {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };

@@ -31,7 +31,8 @@ export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
 }
 
 /**
- * Adds to a failure on the upgrade path which release the machine runs, and how to go on.
+ * Does `work`. If it fails on an upgrade path, the failure also says which release the machine runs, and that the next
+ * run continues there.
  *
  * @param startRelease release that the machine ran at the start of this run.
  */

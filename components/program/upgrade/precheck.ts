@@ -28,7 +28,10 @@ function checkWaiting(
   ];
 }
 
-/** Milliseconds for Kubernetes to list its nodes. If Kubernetes does not answer, the drain reports that later. */
+/**
+ * Time limit in milliseconds for Kubernetes' list of its nodes. If Kubernetes does not answer, the drain reports that
+ * later.
+ */
 const NODES = 60_000;
 
 /** Checks that the machine is the node of its name, because the drain uses that name. */

@@ -5,7 +5,10 @@ import { pullErrorOf } from "../../clients/talos/console";
 import type { UpgradePhase } from "../../recipe/effect/upgrade-phases";
 import { patiently, type Run, upTo } from "./run";
 
-/** Number of calls within a pull's limit. A call that hangs on a dead connection must leave time for a second call. */
+/**
+ * Number of equal parts of a pull's limit. A call without a result ends after one part, so that a call that hangs on a
+ * dead connection leaves time for a second call.
+ */
 const PULLS = 2;
 
 /** Errors that Talos retries for 20 minutes although they do not go away by themselves (seen on Talos v1.13.0). */

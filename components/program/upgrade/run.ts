@@ -55,7 +55,7 @@ export interface UpgradeContext {
 /** One run of the upgrade program on one machine. Each of its phases first checks the machine. */
 export interface Run extends UpgradeContext {
   task: UpgradeTask;
-  /** Milliseconds. */
+  /** Time limits of the waits, in milliseconds. */
   limits: UpgradeLimits;
   /** Milliseconds between two checks. */
   poll: number;
@@ -101,7 +101,7 @@ export const waitIn = <T>(
     waitOrFail(clock, { limit, poll, look }, findingOfLimit),
   );
 
-/** Milliseconds for a machine to answer, if no earlier run may have left it in a reboot. */
+/** Time limit in milliseconds for the answer of a machine that no earlier run can have left in a reboot. */
 const REACH_LIMIT = 300_000;
 
 /** Milliseconds to wait for the answer of a machine that should be up. */

@@ -31,7 +31,7 @@ export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): 
 export const foundIn = (spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] =>
   foundWithFileTexts(spec, basis, looksAhead).map(({ ofFiles: _ofFiles, ...finding }) => finding);
 
-/** The findings of `foundIn`. Each of them also has its texts for files that belong to no stack (`ofFiles`). */
+/** The findings of `foundIn`. Each finding also has its texts for files that belong to no stack (`ofFiles`). */
 export function foundWithFileTexts(
   spec: ClusterSpec,
   basis: PlanBasis,

@@ -6,7 +6,7 @@ import { valueAt } from "../mapping";
 /**
  * Last release of the MIG manager that works on Talos. From v0.13 on, the MIG manager first calls systemd over D-Bus.
  * Talos has the D-Bus socket and no systemd, so the MIG manager hangs without a message, and never sets the label
- * nvidia.com/mig.config.state. Source: NVIDIA/mig-parted#356 (Talos 1.13; works with this one), #382;
+ * nvidia.com/mig.config.state. Source: NVIDIA/mig-parted#356 (on Talos 1.13, v0.12.3 works), #382;
  * pkg/mig/reconfigure/reconfigure.go, v0.13.0 to v0.15.0.
  */
 export const migManagerRelease = "v0.12.3-ubuntu20.04";

@@ -54,7 +54,7 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
  * Effects of an update from one plan to a second plan, by node name, in the order of the update. A machine that is in
  * only one of the plans has an effect too.
  *
- * @param before undefined if the previous state is unknown.
+ * @param before plan of the previous update; undefined if the previous state is unknown.
  */
 export function effectsOf(before: Plan | undefined, after: Plan): Record<string, MachineEffect> {
   const previousStates = before === undefined ? {} : machineStates(before);

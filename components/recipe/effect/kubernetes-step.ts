@@ -3,8 +3,8 @@ import { resources } from "../facts/data/kubernetes-removed.json";
 import type { FindingText } from "../rules";
 
 /**
- * Minor releases that a kubelet may be older than the API server (kubernetes.io/releases/version-skew-policy, kubelet).
- * A kubelet may never be newer than the API server.
+ * Greatest number of minor releases by which a kubelet may be older than the API server
+ * (kubernetes.io/releases/version-skew-policy, kubelet). A kubelet may never be newer than the API server.
  */
 const KUBELET_LAG = 3;
 

@@ -98,7 +98,7 @@ const mostNames = 20;
 /**
  * Result of each machine, with a line for each kind of result; the machines of a line are in the order of the update.
  *
- * @param machines by node name, in the order of the update.
+ * @param machines results by node name, in the order of the update.
  */
 export function describeProgress(machines: Map<string, MachineResult>): string {
   const line = (

@@ -57,8 +57,8 @@ export function needsBoot(part: string, talosVersion: string): boolean {
  * program then reboots the machine.
  *
  * Talos accepts a changed parameter of a loaded module, but the change has no effect before a boot (talos,
- * kernel_module_spec.go). So a machine with NVIDIA's modules reboots if its modules change. On a Talos release that
- * refuses some changes while it runs, such a machine reboots for any change.
+ * kernel_module_spec.go). So a machine with NVIDIA's modules reboots if its modules change. On Talos 1.13 and older,
+ * such a machine reboots for every change that a boot applies.
  *
  * @param gpu whether the machine has NVIDIA's modules.
  */

@@ -18,13 +18,13 @@ interface PhaseOfUpgrade {
   leavesPause?: true;
 }
 
-/** Milliseconds for requests that a machine usually answers at once, including retries (`patiently`). */
+/** Time limit in milliseconds for requests that a machine usually answers at once, including retries (`patiently`). */
 const QUESTIONS = 300_000;
 
 /**
- * Least time limit in milliseconds until Kubernetes' components run in their new release. `talosctl upgrade-k8s` waits
- * 5 minutes for each component (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus); here the components
- * restart together.
+ * Lower bound in milliseconds of the time limit for Kubernetes' components to run in their new release. Ten minutes
+ * suffice, because the components restart together; `talosctl upgrade-k8s` waits 5 minutes for each component (talos
+ * v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus).
  */
 const KUBERNETES = 600_000;
 

@@ -68,8 +68,8 @@ function targetOf(doc: Doc, kustomizations: Doc[]): StatedNamespace | undefined 
 }
 
 /**
- * Folders of a path, without `..`. They are left out because a file's name is relative to the stack's folder, and a
- * Flux Kustomization's path to the repository.
+ * Folders of a path. `..` is left out, because a file's name is relative to the stack's folder, but a Flux
+ * Kustomization's path is relative to the repository.
  */
 const stepsOf = (path: string): string[] =>
   posix

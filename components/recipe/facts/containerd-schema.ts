@@ -46,7 +46,7 @@ export const structureOfPlugin = (id: string): string | undefined =>
 /**
  * Keys of a structure with their types.
  *
- * @param last last minor whose keys the result also contains, if the release may have a later minor than `minor`.
+ * @param last if the release may have a later minor than `minor`: the last minor whose keys the result also contains.
  * Default: only `minor` counts.
  */
 export const containerdKeys = (

@@ -16,7 +16,7 @@ export const refusesMultipath = (talosVersion: string): boolean =>
 /**
  * Finding for a machine's current configuration if it would keep multipathd of the next image from starting.
  *
- * @param extensions of the next image.
+ * @param extensions the extensions of the next image.
  */
 export function multipathFinding(
   configuration: string,

@@ -4,7 +4,7 @@ export const splitKernelArgs = (text: string): string[] =>
 
 /**
  * The module and the parameter in a kernel argument such as `nvidia.NVreg_…=1`; undefined for other arguments. Such an
- * argument has no effect, because Talos loads these modules only with the parameters of its configuration
+ * argument has no effect, because Talos loads these modules only with the parameters in the machine's configuration
  * (siderolabs/extensions, nvidia.conf; talos v1.13.9,
  * internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go).
  */

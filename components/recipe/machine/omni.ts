@@ -58,8 +58,8 @@ type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "exte
  *
  * @param cluster name of the cluster in Omni; `uuid` is the ID of the machine in Omni.
  * @param patches strategic-merge patches (YAML text), in order; the last is the package's own.
- * @param extensions sorted. If the list is empty, the function makes no resource for it, and the cluster's list
- * applies.
+ * @param extensions names of the extensions, sorted. If the list is empty, the function makes no resource for it, and
+ * the cluster's list applies.
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };
@@ -107,8 +107,8 @@ export interface PatchedMachine {
 
 /**
  * Patches in Omni that do not belong to the stack but also write the machine's containerd settings. Omni merges patches
- * of every scope, so `machine.files` would have the path twice. Then Talos ≤ 1.13 would not boot (talos,
- * injectCRIConfigPatch).
+ * of every scope, so `machine.files` would contain the path of these settings twice. Then Talos ≤ 1.13 would not boot
+ * (talos, injectCRIConfigPatch).
  *
  * @param ownIds IDs of the stack's own patches.
  */

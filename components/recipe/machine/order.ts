@@ -41,7 +41,7 @@ export function parallelUpgradesOf(
  * places before it. The first `maxParallel` of these workers wait for the last control plane or worker of
  * `upgrade.first`.
  *
- * @param ordered in upgrade order.
+ * @param ordered machines in upgrade order.
  */
 export function upgradeDependencies(
   ordered: Ordered[],
@@ -72,7 +72,7 @@ export function upgradeDependencies(
  * smoke tests of these workers have passed. If the stack does not set `upgrade.first`, all machines are in the first
  * stage.
  *
- * @param ordered in upgrade order.
+ * @param ordered machines in upgrade order.
  */
 export function upgradeStages<M extends Ordered>(
   ordered: M[],

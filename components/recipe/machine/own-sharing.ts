@@ -30,7 +30,7 @@ const pickedBy = "nvidia.com/device-plugin.config";
  * Sharing of a machine's cards: from the stack's field `sharing`, else from the device plugin's own configuration in
  * the chart's values.
  *
- * @param labels of the machine; one of them may select a configuration. Default: none.
+ * @param labels labels of the machine; one of them may select a configuration. Default: none.
  */
 export function sharingOf(
   stackSpec: ClusterSpec,

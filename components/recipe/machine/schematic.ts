@@ -212,7 +212,7 @@ const schematicSchema = z.object({
  * The ID that this package uses for a schematic's image: the ID of the same schematic with sorted extensions. The order
  * of extensions changes a schematic's ID, but not the image. A schematic with unknown fields keeps its own ID.
  *
- * @param text of the schematic on the machine; undefined if the machine has none.
+ * @param text text of the schematic on the machine; undefined if the machine has none.
  */
 export function imageId(id: string, text: string | undefined): string {
   const content = text === undefined ? undefined : readSchematic(text);

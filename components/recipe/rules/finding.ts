@@ -65,7 +65,7 @@ export function ruleFrom(
 /**
  * Makes a rule from a test.
  *
- * @param finding about a text that fails the test. The message is the text, followed by `problem`.
+ * @param finding finding about a text that fails the test. The message is the text, followed by `problem`.
  * @param pattern regular expression for editors (`Rule.pattern`). Default: the test, if the test is a regular
  * expression.
  */

@@ -21,8 +21,8 @@ function changesOf(text: string): number {
 const isHexadecimal = (text: string): boolean => /^[0-9a-f]*$/i.test(text);
 
 /**
- * Whether the longest part of a text between slashes looks random and has at least `shortest` characters, as keys do.
- * The parts of a path are shorter.
+ * Whether the longest part of a text between slashes may be a key: it looks random, and has at least `shortest`
+ * characters. The parts of a path are shorter.
  */
 export function isRandom(text: string, shortest: number): boolean {
   const [longest = ""] = text

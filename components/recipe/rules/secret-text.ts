@@ -269,7 +269,7 @@ export function passwordOfUrl(
   return atSign > colon + 1 ? { start: start + 3 + colon + 1, end: start + 3 + atSign } : undefined;
 }
 
-/** Number of characters of a text that are searched for a secret. No token is longer. */
+/** Greatest number of a text's characters that are searched for a secret. No token is longer. */
 const looked = 100_000;
 
 /** Kind of the secret in a text; undefined if the text contains no secret with a known form. */

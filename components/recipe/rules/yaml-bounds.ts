@@ -17,8 +17,8 @@ export interface Bounds {
 export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
 
 /**
- * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml). They are about twice what a thousand
- * machines need that have every field of talhelper: 54,000 entries and 200,000 tokens.
+ * Bounds of a file that lists machines (`nodes` of a talconfig.yaml or topf.yaml). A thousand machines with every field
+ * of talhelper need 54,000 entries and 200,000 tokens; the bounds are about twice as high.
  */
 export const ofFleets: Bounds = { entries: 100_000, characters: 2_000_000, tokens: 400_000 };
 
@@ -74,7 +74,7 @@ export interface Documents {
  * bound. The function checks the bounds during the parsing, because the parser needs seconds for a megabyte of blank
  * lines, comments or brackets. A document lists its mistakes in `errors`; the first mistake names its line and column.
  *
- * @param options of the parser.
+ * @param options options of the YAML parser.
  * @param isOne whether a text without a document gives one empty document instead of none.
  */
 export function boundedDocuments(

@@ -145,8 +145,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   bootstrap?: boolean;
   /**
-   * Strategic-merge patches for the configuration of every machine, each as YAML text, e.g. a registry mirror. A
-   * patch that writes containerd's configuration file is refused: set it under `containerd` of a machine.
+   * Strategic-merge patches for the configuration of every machine, each as YAML text, e.g. a registry mirror. A patch
+   * that writes containerd's configuration file is refused: set containerd's options under `containerd` of a machine.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
    * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
@@ -178,10 +178,10 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   away?: string[];
   /**
-   * Image of the smoke test. The image must contain `sh`: a second container of the test requests no card, and checks
-   * that it sees no card. With MIG's strategy `single` the image must also contain `grep`, which looks for the MIG
-   * device before the test. The default image was not tested on a Blackwell card: CUDA 12.5 has no machine code for
-   * Blackwell, so the driver must compile the sample's PTX code.
+   * Image of the smoke test. The image must contain `sh`: a second container of the test, which requests no card, runs
+   * a shell script that reports the cards that it sees. With MIG's strategy `single` the image must also contain
+   * `grep`, which looks for the MIG device before the test. The default image was not tested on a Blackwell card: CUDA
+   * 12.5 has no machine code for Blackwell, so the driver must compile the sample's PTX code.
    * @default a CUDA sample that the machine's driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */

@@ -48,7 +48,7 @@ export interface ExternalSpec {
   namespace?: string;
   /**
    * RuntimeClass of the pods that need a GPU: the smoke test and the workloads. Write `""` if pods need no
-   * RuntimeClass, because NVIDIA's runtime is containerd's default runtime or CDI adds the cards to pods.
+   * RuntimeClass. They need none if NVIDIA's runtime is containerd's default runtime, or if CDI adds the cards to pods.
    * @default `nvidia`; with `dra`, none
    * @example `""`
    */

@@ -73,8 +73,8 @@ export interface MachineDefaultsSpec {
   configuration?: ConfigurationOwner;
   /**
    * Talos release of these machines, if it differs from the stack's, e.g. in a pool that is upgraded first. Both
-   * releases must be older than 1.13, or both 1.13 or 1.14, or both 1.15 or newer. The reason is that Talos 1.13 and
-   * Talos 1.15 change how pods get GPUs.
+   * releases must be in the same range: older than 1.13, 1.13 to 1.14, or 1.15 and newer. The reason is that Talos 1.13
+   * and Talos 1.15 change how pods get GPUs.
    * @default the stack's `talosVersion`
    * @example `v1.12.7`
    * @causes one reboot of each machine that runs another release
@@ -137,7 +137,7 @@ export interface MachineDefaultsSpec {
    */
   secureBoot?: boolean;
   /**
-   * Overlay of the image: the parts that a single-board computer needs in addition to Talos, to boot.
+   * Overlay of the image: the parts that a single-board computer needs in addition to Talos, such as its boot loader.
    * @default none
    * @example `{ image: siderolabs/sbc-rockchip, name: turingrk1 }`
    * @causes a new image, and with it one reboot of the machine

@@ -1,6 +1,6 @@
 /**
- * Images of the package's own DaemonSets on GPU nodes. Set them to use a mirror. This package contacts no registry, so
- * it does not verify that the registries still have the default images.
+ * Images of the package's own DaemonSets on GPU nodes. Set them to use a mirror. The package does not verify that the
+ * registries still have the default images.
  */
 export interface ImagesSpec {
   /**
@@ -29,7 +29,7 @@ export interface ImagesSpec {
 /**
  * Drivers, toolkit and extensions of a Talos release that the package's tables lack. The package's program for stack
  * files asks the Image Factory for them once per preview. In your own program, `GpuCluster.withFacts` asks the Image
- * Factory. If no Image Factory can be reached, set them in the stack.
+ * Factory. If no Image Factory can be reached, set these facts in the stack.
  */
 export interface ReleaseFactsSpec {
   /**

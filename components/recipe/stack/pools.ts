@@ -13,8 +13,8 @@ const mostMachines = 5_000;
  * Turns the pools into machines, and applies the defaults to every machine. Pure. Single machines come before those of
  * pools, but no result depends on this order.
  *
- * @returns `filled` lists the paths of missing fields that got a default value, so that the checks can run on their
- *   machine. `poolOf` maps the node name of a pool's machine to the name of the pool.
+ * @returns `filled` lists the paths of missing fields. They got a default value, so that the checks can run on the
+ * machine. `poolOf` maps the node name of a pool's machine to the name of the pool.
  */
 export function expandStack({
   machines = {},

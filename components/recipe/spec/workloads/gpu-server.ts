@@ -1,6 +1,6 @@
 import type { GpuArchitecture } from "../gpu";
 
-/** Conditions that each card of a claim must satisfy, or the name of your own claim. */
+/** Conditions that each card of a claim must satisfy, or the name of your own claim or claim template. */
 export interface ClaimSpec {
   /**
    * Minimum memory of the card. A card has a little less memory than its name says: a card of 80 GB satisfies `70Gi`.
