@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /**
- * First digits of a text's SHA-256, for names and annotations that must change with a content.
+ * First digits of a text's SHA-256, for names and annotations that must change if the text changes.
  *
  * @param digits number of hexadecimal digits.
  */

@@ -35,8 +35,8 @@ export interface FixRecord<Id extends string> extends Known {
   /** Observations that show that the fix is missing; empty if there are none. */
   sign: (observations: Observations, system: System) => Evidence[];
   /**
-   * Fixes whose signs also appear if this fix is missing. If it is missing on a machine, the signs of these fixes on
-   * that machine are not reported. Default none.
+   * Fixes whose signs also appear if this fix is missing. If this fix is missing on a machine, the signs of those fixes
+   * on that machine are not reported. `all` stands for every other fix. Default none.
    */
   hides?: readonly Id[] | "all";
   /**

@@ -73,7 +73,8 @@ const excludingTaints = (spec: ClusterSpec): NodeTaint[] =>
     .filter((taint) => taint.effect !== "PreferNoSchedule");
 
 /**
- * Labels that Node Feature Discovery and NVIDIA's programs set. If one of them is missing, another failure explains it.
+ * Labels that Node Feature Discovery and NVIDIA's programs set. If one of these labels is missing, another failure
+ * explains that.
  */
 const setLater = /(^|\.)nvidia\.com\/|^feature\.node\.kubernetes\.io\//;
 

@@ -58,8 +58,8 @@ export const workloadResource = (
     : otherwise;
 
 /**
- * Number of GPU resources that a node should offer, by resource name; empty for a machine without a GPU. Of the
- * resources in `atLeastOf` the node may offer more.
+ * Number of units of each GPU resource that a node should offer, by resource name; empty for a machine without a GPU.
+ * Of the resources in `atLeastOf` the node may offer more.
  */
 export function allocatableOf(
   machine: MachineFacts,

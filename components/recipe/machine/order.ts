@@ -23,8 +23,9 @@ export function inUpgradeOrder<M extends Ordered>(
 }
 
 /**
- * Number of workers that may be upgraded at the same time. A percentage means a share of all workers, rounded down like
- * `maxUnavailable` of a Deployment (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), but at least one.
+ * Greatest number of workers that are upgraded at the same time. A percentage means a share of all workers, rounded
+ * down like `maxUnavailable` of a Deployment (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), but at
+ * least one.
  */
 export function parallelUpgradesOf(
   maxParallel: UpgradeSpec["maxParallel"],
