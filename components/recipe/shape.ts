@@ -146,7 +146,10 @@ export function describe(type: TypeText): string {
     return type === "[any" ? "a list" : `a list in which each item is ${describe(type.slice(1))}`;
   if (type.startsWith("{")) return `a mapping in which each value is ${describe(type.slice(1))}`;
   if (type.startsWith("@")) return "a mapping";
-  if (type.startsWith("=")) return `one of ${wordsOf(type).filter(Boolean).join(", ")}`;
+  if (type.startsWith("=")) {
+    const words = wordsOf(type).filter(Boolean);
+    return `${words.length > 1 ? "one of " : ""}${words.join(", ")}`;
+  }
   return type.startsWith("/") ? `a string that matches ${type.slice(1)}` : "text";
 }
 

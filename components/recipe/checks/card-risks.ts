@@ -42,7 +42,7 @@ export const cardRisks = {
             field: ".gpus",
             problem: `a pod that requests a GPU on ${name} may get any card of the machine (${cardNames(cards).join(", ")})`,
             why: "Kubernetes does not distinguish the cards of a node",
-            remedy: "if a pod needs a certain card, use dra. Otherwise nothing needs to be done",
+            remedy: "if a pod needs a certain card, use `dra`. Otherwise nothing needs to be done",
           }
         : undefined,
     ),
@@ -139,7 +139,7 @@ function vfioFindings({
           problem: `a kernel argument or a patch binds every ${card!.model} of ${name} to vfio-pci or pci-stub, by the ID ${id}`,
           why: "NVIDIA's driver never sees the card, and pods that request it stay Pending",
           remedy:
-            "remove the card from gpus, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
+            "remove the card from `gpus`, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
           ofFiles: {
             remedy:
               "remove this ID, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",

@@ -51,7 +51,7 @@ export const cardChecks = {
           field: `${use.field}.architecture`,
           problem: `is ${statedArchitecture}, but the architecture of the ${use.card.model} is ${use.card.architecture}`,
           why: "the stack chooses kernel modules and driver by the architecture, and a driver for the wrong architecture does not find the card",
-          remedy: "leave architecture out: it is only for cards that no table lists",
+          remedy: "leave `architecture` out: it is only for cards that no table lists",
         };
       }),
     ),
@@ -74,7 +74,7 @@ export const cardChecks = {
           field: `${field}.memory`,
           problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
           why: "the stack checks claims against this size: if the real card has less memory, a pod with a larger claim stays Pending forever",
-          remedy: "write one of these sizes, or leave memory out",
+          remedy: "write one of these sizes, or leave `memory` out",
         };
       }),
     ),
@@ -115,7 +115,7 @@ export const cardChecks = {
           field,
           problem: "is set on a machine without a GPU",
           why: "the machine has no card to limit",
-          remedy: "leave it out, or name the machine's cards under gpus",
+          remedy: "leave it out, or name the machine's cards under `gpus`",
         };
       return machine.cards.flatMap((card) => powerLimitFinding(watts, card, field)).slice(0, 1);
     }),
@@ -144,7 +144,7 @@ function unsupportedCard(model: string): FindingText | undefined {
     return {
       problem: `"${model}" is a GPU inside a system on a chip`,
       why: "Talos' NVIDIA extensions contain the driver for PCI cards, which does not know this GPU",
-      remedy: "remove gpus from this machine, because this package supports only PCI cards",
+      remedy: "remove `gpus` from this machine, because this package supports only PCI cards",
     };
   return undefined;
 }

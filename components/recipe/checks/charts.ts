@@ -40,7 +40,7 @@ export const chartChecks = {
         problem: `is missing, and none of ${gpuProviderFields.slice(1).join(", ")} and external is set`,
         why: "no pod could request a GPU",
         remedy:
-          "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`, or `external` if Flux, Argo CD or another tool installs it",
+          "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`, or `external` if Flux, Argo CD or another tool installs the GPU provider",
       };
     },
   },
@@ -175,7 +175,7 @@ export const chartChecks = {
         field: "monitoring",
         problem: "is set, but gpuOperator.values.dcgmExporter.enabled is false",
         why: "the ServiceMonitor and the dashboard would get no metrics",
-        remedy: "remove that value, or remove monitoring",
+        remedy: "remove that value, or remove `monitoring`",
       };
     },
   },

@@ -21,7 +21,7 @@ export const claimChecks = {
               field: "dra",
               problem: `does not work on Talos ≤ 1.12, and the stack sets ${spec.talosVersion}`,
               why: "the DRA driver's init container waits forever for NVIDIA's library in the usual folders, but Talos ≤ 1.12 has the library under /usr/local/glibc/usr/lib",
-              remedy: "use Talos 1.13 or newer, or replace dra by devicePlugin",
+              remedy: "use Talos 1.13 or newer, or replace `dra` by `devicePlugin`",
             }
           : undefined,
         spec.kubernetesVersion !== undefined &&
@@ -31,7 +31,7 @@ export const claimChecks = {
               field: "kubernetesVersion",
               problem: `is ${spec.kubernetesVersion}, and claims need ${oldestForClaims} or newer`,
               why: "older releases do not serve the API resource.k8s.io/v1 of the stack's claims",
-              remedy: "update Kubernetes first, or replace dra by devicePlugin",
+              remedy: "update Kubernetes first, or replace `dra` by `devicePlugin`",
             }
           : undefined,
         sharing?.mig !== undefined
@@ -39,7 +39,7 @@ export const claimChecks = {
               field: "sharing.mig",
               problem: "is set together with dra",
               why: "the DRA driver offers only existing MIG devices, and on Talos only the GPU Operator's MIG manager creates them after each boot",
-              remedy: "use gpuOperator, or leave mig out",
+              remedy: "use gpuOperator, or leave `mig` out",
             }
           : undefined,
         (["timeSlicing", "mps"] as const).map((method) =>
@@ -82,7 +82,7 @@ export const claimChecks = {
                 problem: `sets ${Object.keys(claim).join(", ")} together`,
                 why: "the pod uses the named ResourceClaim or template unchanged, so the other fields have no effect",
                 remedy:
-                  "keep one name, and write the other conditions into that ResourceClaim or template",
+                  "keep only `resourceClaimName` or only `resourceClaimTemplateName`, and write the other conditions into that ResourceClaim or template",
               }
             : undefined,
           namedClaim.resourceClaimName !== undefined && machines > 1

@@ -28,7 +28,7 @@ export const containerdChecks = {
         why: mergesInMemory(talosVersion)
           ? "this package writes the same file, and Talos ≥ 1.14 silently ignores the second item of machine.files with the same path"
           : "this package writes the same file, and two items for one path keep CRI and kubelet from starting: the machine reboots again and again",
-        remedy: `remove the file from the patch, and set the options under ${field}.containerd, whose field extra accepts any TOML`,
+        remedy: `remove the file from the patch, and set the options under ${field}.containerd, whose field \`extra\` accepts any TOML`,
       };
     }),
   },
@@ -86,7 +86,7 @@ export const containerdChecks = {
           : undefined,
         ...conflicts.map((key) => ({
           field,
-          problem: `sets ${key}, but another field of containerd sets a different value`,
+          problem: `sets ${key}, but another field of \`containerd\` sets a different value`,
           why: "only one of the two values would take effect",
           remedy: "set the key in only one of the two fields",
         })),
@@ -126,14 +126,14 @@ export const containerdChecks = {
           field,
           problem: "makes nvidia the default runtime of a machine without a GPU",
           why: "the machine lacks NVIDIA's toolkit, which contains this runtime, so no pod of the machine starts",
-          remedy: "leave it out, or name the machine's cards under gpus",
+          remedy: "leave it out, or name the machine's cards under `gpus`",
           ofFiles: { remedy: "leave it out" },
         };
       if (plan.injection !== "cdi" || needsRuntime(plan)) return [];
       return {
         field,
         problem: "makes nvidia the default runtime on Talos ≥ 1.13",
-        why: "on this Talos version pods get cards by CDI, and NVIDIA's runtime also gives cards to pods that request none",
+        why: "as the default runtime, NVIDIA's runtime also gives cards to pods that request none",
         remedy: withoutDefaultRuntime(plan),
       };
     }),

@@ -318,10 +318,10 @@ function findingsOfStatedDriver(machine: CheckedMachine, spec: ClusterSpec): Fou
   return statedValue !== undefined && extensionValue !== undefined
     ? {
         field: `${machine.field}.extensions`,
-        problem: `lists ${extensionValue} kernel modules, but driver sets ${statedValue}`,
+        problem: `lists ${extensionValue} kernel modules, but the field \`driver\` sets ${statedValue}`,
         why: "only one of the two would take effect",
         remedy:
-          "leave NVIDIA's extensions out: the package adds those that fit the card and the field driver",
+          "leave NVIDIA's extensions out: the package adds those that fit the card and the field `driver`",
       }
     : undefined;
 }

@@ -91,7 +91,7 @@ function unstatedKind({ plan }: CheckContext): Found {
     why: "each kind of GPU provider needs other node labels and other values",
     remedy: isUnread
       ? "write gpuOperator, devicePlugin or dra, or read the files in a TypeScript program with `await GpuCluster.withFacts(args)`"
-      : "write gpuOperator, devicePlugin or dra, or list the files that install it under external.files",
+      : "write gpuOperator, devicePlugin or dra, or list under external.files the files that install the GPU provider",
   };
 }
 
@@ -102,9 +102,8 @@ function unstatedKind({ plan }: CheckContext): Found {
 function settingsWithOwnValues({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
   const isOperator = kind === "gpuOperator";
-  const label = "and the machine's label nvidia.com/mig.config";
   const mig = isOperator
-    ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, ${label})`
+    ? ` (for MIG, set mig.strategy, and migManager.version to ${migManagerRelease}). For MIG, also set the label nvidia.com/mig.config under \`labels\` of the machine`
     : "";
   const fieldText = field === "external" ? "external" : `${field}.takeOver`;
   return [

@@ -90,7 +90,7 @@ export const imageChecks = {
               problem: `${name} is for a machine with a GPU, and this machine has none`,
               why: "the extension's services wait forever for a card, so the machine reboots every 70 minutes and rolls back",
               remedy:
-                "leave it out (and list it under drop.extensions if the machine runs it now), or list the machine's cards under gpus",
+                "leave it out (and list it under drop.extensions if the machine runs it now), or list the machine's cards under `gpus`",
             }
           : undefined,
       ),
@@ -156,7 +156,7 @@ export const imageChecks = {
             field,
             problem: `${module} is loaded only on machines with a card, and this machine has none`,
             why: "the parameters would have no effect",
-            remedy: "remove the parameters, or list the machine's cards under gpus",
+            remedy: "remove the parameters, or list the machine's cards under `gpus`",
           };
         const loadedText =
           loadedModules.length === 0
@@ -167,7 +167,7 @@ export const imageChecks = {
             field,
             problem: `the package does not load the module ${module} on this machine (${loadedText})`,
             why: "the parameters would have no effect",
-            remedy: `${didYouMean(module, loadedModules)}load this module, and set its parameters, under machine.kernel.modules in a patch, or remove the parameters`,
+            remedy: `${didYouMean(module, loadedModules)}load ${module} and set its parameters by machine.kernel.modules in a patch, or remove the parameters`,
           };
         const patchWithModule = [...clusterPatches, ...machine.patches].find(({ modules }) =>
           modules.some(({ name }) => name === module),
@@ -325,7 +325,7 @@ function findingOfOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): 
           problem: `is ${installer.repository}, which has no image for Talos newer than 1.${installer.lastMinor}`,
           why: `the machine could not pull an installer for Talos ${talosVersion}`,
           remedy:
-            "leave installerImage out to get the Image Factory's installer with the stack's extensions, or name an installer of your own",
+            "leave `installerImage` out to get the Image Factory's installer with the stack's extensions, or name an installer of your own",
         }
       : undefined,
     !reference.test(image)
@@ -358,7 +358,7 @@ function findingOfOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): 
       ? {
           field: ".drop",
           problem: "is set together with installerImage",
-          why: "the package does not know the contents of this image, so drop has no effect",
+          why: "the package does not know the contents of this image, so `drop` has no effect",
           remedy: "leave it out",
         }
       : undefined,
@@ -430,7 +430,7 @@ function argFault(arg: string, machine: CheckedMachine): FindingText | undefined
     ? {
         problem: "sets the platform",
         why: "the Image Factory also adds this argument, and the machine uses only one of the two",
-        remedy: "set the machine's field platform instead",
+        remedy: "set the machine's field `platform` instead",
         ofFiles: {
           remedy:
             "leave it out: the name of the installer image selects the platform, e.g. nocloud-installer",

@@ -101,7 +101,7 @@ export const machineRisks = {
         if (installerImage === undefined) return undefined;
         const { cards, gpuCount, extensions, flavour, branch } = machine;
         const args = kernelArgsFor(cards);
-        const neededContents = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
+        const neededContents = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel argument${args.length > 1 ? "s" : ""} ${args.join(" ")}` : ""}`;
         return {
           field: `${field}.installerImage`,
           problem:

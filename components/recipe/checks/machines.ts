@@ -83,7 +83,7 @@ export const machineChecks = {
               problem: `is ${configuration}, but the stack bootstraps its cluster`,
               why: "a machine in maintenance mode has no configuration yet, so this stack must generate all of it",
               remedy:
-                "write `configuration: owned`, or leave bootstrap out if the machine already runs",
+                "write `configuration: owned`, or leave `bootstrap` out if the machine already runs",
             }
           : undefined,
       ),
@@ -94,7 +94,7 @@ export const machineChecks = {
               problem: "is set, but no machine of the stack is a control plane",
               why: "etcd and the Kubernetes API run on control planes",
               remedy:
-                "give a machine `role: controlplane`, or leave bootstrap out if the cluster already exists",
+                "give a machine `role: controlplane`, or leave `bootstrap` out if the cluster already exists",
             }
           : undefined,
     ),

@@ -34,7 +34,7 @@ export const patchContentChecks = {
             field: ".containerd.extra",
             problem: `contains a secret (${path})`,
             why: "the stack file, Pulumi's state and the machine's configuration contain it in plain text",
-            remedy: "set an image pull secret in the pods that need the registry",
+            remedy: "leave it out, and set an image pull secret in the pods that need the registry",
           })),
       ),
     ),
@@ -187,16 +187,22 @@ export const patchContentChecks = {
     source:
       "talos, pkg/machinery/config/merge: a later scalar overwrites; machine.install.image is set by this package",
     ofFiles: false,
-    find: forEachPatch(({ patch }) =>
-      valueAt(patch.config, "machine", "install", "image") !== undefined
+    find: forEachPatch(({ patch, machines }) => {
+      if (valueAt(patch.config, "machine", "install", "image") === undefined) return [];
+      const problem = "sets machine.install.image";
+      return machines.length > 0 && machines.every(({ spec }) => spec.configuration === "omni")
         ? {
-            problem: "sets machine.install.image",
+            problem,
+            why: "Omni chooses the image by the Talos version and the extensions of the machine",
+            remedy: "leave it out",
+          }
+        : {
+            problem,
             why: "this package sets the same field and overrides your value",
             remedy:
               "leave it out: the package chooses the image by talosVersion, platform and extensions. Or name your own image under machines.<name>.installerImage",
-          }
-        : undefined,
-    ),
+          };
+    }),
   },
   "omni-patch": {
     rule: "No patch of an Omni machine has a part that Omni itself sets",

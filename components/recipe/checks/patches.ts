@@ -1,7 +1,7 @@
 import { live, provider } from "../facts/data/since.json";
 import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
-import { documentConflictsIn, formOf } from "../machine/documents/conflicts";
+import { documentConflictsIn, remedyForConflict } from "../machine/documents/conflicts";
 import { containerdOverrides, fieldOverrides } from "../machine/documents/overrides";
 import { patchFindings, patchKey } from "../machine/patch-findings";
 import type { UserPatch } from "../machine/user-patches";
@@ -58,14 +58,15 @@ export const patchChecks = {
           ? {
               problem: `sets machine.type to ${type}, and ${machineOfOtherRole.name} is a ${machineOfOtherRole.spec.role}`,
               why: "the machine would join the cluster in the wrong role, or not at all",
-              remedy: "leave it out, and set the machine's field role",
+              remedy: "leave it out, and set the machine's field `role`",
             }
           : undefined,
         statedHostname !== undefined && otherNamedMachine !== undefined
           ? {
               problem: `sets the host name ${statedHostname}, but the stack names the machine ${otherNamedMachine.name}`,
               why: "Talos names the node by its host name, so the update would wait forever for the node",
-              remedy: "name the machine by its host name, or leave the host name out",
+              remedy:
+                "in the stack, name the machine by its host name, or leave the host name out of the patch",
             }
           : undefined,
       ];
@@ -90,7 +91,7 @@ export const patchChecks = {
           const reportedProblems = new Set<string>();
           return [...releases].flatMap(([release, machine]) => {
             const version = parseTalosVersion(release);
-            const talos = machine === undefined ? "Talos" : `Talos ${release} of ${machine}`;
+            const talos = machine === undefined ? "Talos" : `Talos ${release} on ${machine}`;
             if (!version) return [];
             return patchFindings(patch.documents, schemaMinor(version.minor))
               .map(({ path, problem, remedy }) => ({
@@ -142,9 +143,9 @@ export const patchChecks = {
         .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > provider.minor)
         .map((kind) => ({
           problem: `has a ${kind}, but the stack owns ${owned.join(", ")}`,
-          why: "the Talos provider of Pulumi merges patches with the code of Talos 1.13, which does not know this document (not registered)",
+          why: 'the Talos provider of Pulumi merges patches with the code of Talos 1.13, which fails at this document with "not registered"',
           remedy:
-            "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which Talos 1.14 still accepts",
+            "write the settings under `machine` or `cluster`, e.g. machine.sysctls or cluster.scheduler, which Talos 1.14 still accepts",
         }));
     }),
   },
@@ -204,7 +205,7 @@ export const patchChecks = {
         ? {
             problem: `has \`$patch: delete\`, but ${adopted.name} is adopted`,
             why: "another tool owns the configuration, and this package could not restore a deleted part",
-            remedy: "delete the part in the tool that owns the configuration",
+            remedy: "delete the part with the tool that owns the configuration",
           }
         : undefined;
     }),
@@ -273,14 +274,14 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
     intoOwnDocuments(wantedEntries, (kind) => wantedEntries.has(kind));
   return documentConflictsIn(wantedEntries).flatMap(({ document, fields }) => {
     const [kind] = document.split("/");
-    const forms = fields.map((field) => formOf(document, field)).join(", ");
+    const remedy = remedyForConflict({ document, fields });
     return patches
       .filter((patch) => patch.kinds.includes(kind!))
       .map((patch) => ({
         field: patch.field,
         problem: `has a ${document}, and a patch of ${machine.name} also sets ${fields.join(", ")}`,
         why: "both set the same thing, so Talos refuses the configuration",
-        remedy: `write this setting only in documents (${forms}), or leave the ${document} out`,
+        remedy,
       }));
   });
 }

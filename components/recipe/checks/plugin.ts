@@ -90,7 +90,7 @@ export const pluginChecks = {
           field: "gpuOperator.values.devicePlugin.env",
           problem: `${name} contains a path of glibc`,
           why: "Talos ≥ 1.13 has the driver's libraries under /usr/local/lib, so NVML fails to load and the node offers no GPU",
-          remedy: "leave it out",
+          remedy: "leave this variable out",
         }));
       return [glibc, driverRoot(context)];
     },
@@ -109,7 +109,7 @@ export const pluginChecks = {
             problem: `runs without the operator on Talos ${spec.talosVersion}, which has no container toolkit`,
             why: "the plugin's CDI specification runs nvidia-cdi-hook on the machine, but Talos does not have this program, so every pod with a card fails",
             remedy:
-              "use dra or gpuOperator (v26.7.0 or newer), which install this program, or install it yourself and set devicePlugin.values.cdi.nvidiaHookPath to its path",
+              "use dra or gpuOperator (v26.7.0 or newer), which install nvidia-cdi-hook, or install nvidia-cdi-hook yourself and set devicePlugin.values.cdi.nvidiaHookPath to its path",
           }
         : undefined,
   },
@@ -259,7 +259,7 @@ function strategyFault(
   if (unknownStrategies.length > 0)
     return {
       field,
-      problem: `"${unknownStrategies.join(", ")}" is not a strategy`,
+      problem: `"${unknownStrategies.join(", ")}" is not a device list strategy`,
       why: 'the device plugin stops with "invalid --device-list-strategy option", and the node offers no GPU',
       remedy: `${suggestion}write one of ${strategies.join(", ")}`,
     };
@@ -275,16 +275,16 @@ function strategyFault(
   if (injection === "nri" && cdiStrategies.length === 0)
     return {
       field,
-      problem: `${value} does not work on Talos ≥ 1.15`,
+      problem: `the device list strategy ${value} does not work on Talos ≥ 1.15`,
       why: "only NVIDIA's runtime reads the variables and mounts of this strategy, and Talos ≥ 1.15 has no such runtime, so pods do not see their cards",
-      remedy: "leave it out: the default is CDI",
+      remedy: "leave the strategy out: the default is CDI",
     };
   return cdiStrategies.length > 0 && injection === "legacy"
     ? {
         field,
-        problem: `${cdiStrategies.join(", ")} does not work on Talos ≤ 1.12`,
+        problem: `the device list strategy ${cdiStrategies.join(", ")} does not work on Talos ≤ 1.12`,
         why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc, so containers get the card without the driver's libraries",
-        remedy: "leave it out (the default is envvar), or use Talos ≥ 1.13",
+        remedy: "leave the strategy out (the default is envvar), or use Talos ≥ 1.13",
       }
     : undefined;
 }

@@ -26,7 +26,7 @@ export const releaseRisks = {
         ? {
             field: `${field}.version`,
             problem: `${chart} ${version} is not in this package's tables`,
-            why: `the package checks its values by the known releases ${knownReleases.join(" and ")}`,
+            why: `the package checks the chart's values by the known release${knownReleases.length > 1 ? "s" : ""} ${knownReleases.join(" and ")}`,
             remedy: "compare the values with `helm show values`",
           }
         : undefined;
@@ -78,7 +78,10 @@ export const releaseRisks = {
             field: `${field}.version`,
             problem: `${chart} ${version} also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices`,
             why: "another device plugin may give the same devices to another pod",
-            remedy: "use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
+            remedy:
+              chart === "gpu-operator"
+                ? "use the operator v26.3.3 or newer, which brings the plugin 0.19.3"
+                : "use the plugin 0.19.3 or newer",
           }
         : undefined;
     }),
@@ -94,7 +97,7 @@ export const releaseRisks = {
         ? {
             field: "gpuOperator.values.gds.enabled",
             problem: `we have not tried GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
-            why: "NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support it, cuFile copies through the host's memory",
+            why: "NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
             remedy: "try one machine first (upgrade.first)",
           }
         : undefined,
@@ -113,7 +116,7 @@ export const releaseRisks = {
               "is false, so another Node Feature Discovery or this stack must label every GPU machine",
             why: "the operator runs no pod on a node without such a label",
             remedy:
-              "make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines. Or set one of these labels to true in `labels` of each GPU machine",
+              "make sure that the other Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines. Or set one of these labels to true in `labels` of each GPU machine",
           }
         : undefined,
   },
@@ -131,8 +134,8 @@ export const releaseRisks = {
         ? {
             field: "gpuOperator.values.hostPaths.driverInstallDir",
             problem: `is ${folder}, and no program looks for the driver there`,
-            why: "on Talos 1.12 and older the operator's validator does not run. A DaemonSet of this stack writes the validator's marker files, which tell the pods where the driver is",
-            remedy: "remove this value, and remove the DaemonSet that fills the folder",
+            why: "on Talos 1.12 and older the operator's validator does not run. Instead, a DaemonSet of this stack writes the marker files that tell the pods where the driver is",
+            remedy: "remove this value, and your own DaemonSet that fills the folder",
           }
         : undefined;
     },
@@ -166,9 +169,11 @@ export const releaseRisks = {
         !(envOf(env, "DEVICE_LIST_STRATEGY") ?? "cdi-").includes("cdi-")
         ? {
             field: "gpuOperator.values.devicePlugin.env",
-            problem: "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but CDI is on",
+            problem:
+              "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but cdi.enabled is not false",
             why: "the next release of the GPU Operator refuses this",
-            remedy: "to keep CDI off, write `cdi: { enabled: false }` instead",
+            remedy:
+              "remove the variable. If CDI should be off, write `cdi: { enabled: false }` instead",
           }
         : undefined;
     },

@@ -111,7 +111,7 @@ export const releaseChecks = {
       return {
         field,
         problem: `Kubernetes ${version.major}.${version.minor} does not run on Talos 1.${release.minor.minor} (which supports 1.${range.from} to 1.${range.to})`,
-        why: "Talos refuses the configuration, or starts a kubelet that was not tested with it",
+        why: "Talos refuses the configuration, or starts a kubelet that was not tested with this Talos release",
         remedy: `use a release from 1.${range.from} to 1.${range.to}`,
       };
     },

@@ -40,7 +40,7 @@ export const sharingChecks = {
               field: "sharing.timeSlicing.replicas",
               problem: `is ${timeSlicing.replicas}`,
               why: "the device plugin refuses its configuration, and the node offers no GPU",
-              remedy: "write 2 or more, or leave timeSlicing out",
+              remedy: "write 2 or more, or leave `timeSlicing` out",
             }
           : undefined,
         mps !== undefined ? { field: "sharing.mps", ...byMps } : undefined,
@@ -73,10 +73,10 @@ export const sharingChecks = {
         ] as const;
         return conflictingValues.filter(isSet).map(([key]) => ({
           field: `${field}.values.${[...section, key].join(".")}`,
-          problem: "names a configuration of the device plugin, but sharing.timeSlicing is set",
+          problem: "sets a configuration of the device plugin, but sharing.timeSlicing is set",
           why: "the plugin uses one configuration per node, so the chart fails, or your configuration replaces that of `sharing`",
           remedy:
-            "leave this value out, or remove sharing and set the time slicing in your configuration",
+            "leave this value out, or remove `sharing` and set the time slicing in your configuration",
         }));
       });
     },
@@ -99,7 +99,7 @@ export const sharingChecks = {
               field: "sharing.mig",
               problem: "is set together with devicePlugin",
               why: "only the GPU Operator has a MIG manager that splits the cards, and Talos has no shell to split them by hand",
-              remedy: "use gpuOperator, or leave mig out",
+              remedy: "use gpuOperator, or leave `mig` out",
             }
           : undefined,
         profile === "balanced" && mig.strategy === "single"
@@ -166,7 +166,7 @@ export const sharingChecks = {
         why: "a pod gets all its GPUs from one machine, so this pod stays Pending forever",
         remedy:
           greatestOffer === 0
-            ? "select another machine, or request another resource"
+            ? "select another machine by `nodeSelector`, or change `migProfile`"
             : `request at most ${greatestOffer}`,
       };
     }),
@@ -230,7 +230,7 @@ function migOfCard(
           field: "sharing.mig",
           problem: `the ${card.model} of ${machine.name} does not support MIG`,
           why: "the MIG manager would fail on this machine, and the node offers no GPU while the manager tries",
-          remedy: `leave mig out, or remove ${field} from the stack`,
+          remedy: `leave \`mig\` out, or remove ${field} from the stack`,
         }
       : undefined;
   // The user's own configuration of the MIG manager may name any profile.
@@ -263,6 +263,8 @@ function migOfCard(
 }
 
 function capacityOf(resource: string, requests: GpuRequest[], context: CheckContext): Found {
+  const tooMany = (excess: GpuRequest[], total: number, limitText: string): FieldFinding =>
+    tooManyFinding(resource, excess, total, limitText, wayToShare(context));
   const placed = requests.map((request) => ({ request, machines: machinesFor(request, context) }));
   // A single request that is too large, or fits nowhere, has a check of its own.
   const isTooLarge = ({ request, machines }: (typeof placed)[number]): boolean =>
@@ -275,9 +277,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   );
   const totalRequest = requests.reduce((sum, request) => sum + request.gpus, 0);
   if (totalRequest > totalOffer)
-    return [
-      tooManyFinding(resource, requests, totalRequest, `the machines have only ${totalOffer}`),
-    ];
+    return [tooMany(requests, totalRequest, `the machines have only ${totalOffer}`)];
   const groups = new Map(
     placed.map(({ machines }) => [machines.map(({ name }) => name).join(" "), machines]),
   );
@@ -290,8 +290,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     const pinned = requestsOfGroup.map(({ request }) => request);
     if (sum > offerOfGroup)
       return [
-        tooManyFinding(
-          resource,
+        tooMany(
           pinned,
           sum,
           `these pods fit only on ${names.replaceAll(" ", ", ")} (${offerOfGroup} in total)`,
@@ -308,8 +307,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     const total = large.reduce((sum, request) => sum + request.gpus, 0);
     if (large.length > places)
       return [
-        tooManyFinding(
-          resource,
+        tooMany(
           large,
           total,
           `only ${places} of these pods can run, because each needs ${smallest} or more on one machine`,
@@ -319,11 +317,23 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   return [];
 }
 
+/** The part of a remedy that says how more pods can get a GPU. */
+function wayToShare({ spec }: CheckContext): string {
+  if (spec.dra !== undefined)
+    return "let pods share a card through one ResourceClaim (claim.resourceClaimName)";
+  if (spec.sharing?.mig !== undefined)
+    return "set sharing.mig.profile to a profile with more devices per card";
+  return spec.sharing?.timeSlicing === undefined
+    ? "share the cards (sharing.timeSlicing)"
+    : "set a larger number in sharing.timeSlicing.replicas";
+}
+
 function tooManyFinding(
   resource: string,
   requests: GpuRequest[],
   total: number,
   limitText: string,
+  wayToShare: string,
 ): FieldFinding {
   const names = [
     ...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, ""))),
@@ -336,7 +346,6 @@ function tooManyFinding(
     field: "workloads",
     problem: `${listed} request ${total} of ${resource} at the same time, and ${limitText}`,
     why: "at least one pod stays Pending, and each reboot may change which one",
-    remedy:
-      "set `active: false` for some of these workloads, or share the cards (sharing.timeSlicing)",
+    remedy: `set \`active: false\` for some of these workloads, or ${wayToShare}`,
   };
 }

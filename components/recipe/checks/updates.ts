@@ -36,7 +36,7 @@ export const updateChecks = {
         problem,
         why: `the package assumes the drivers ${inferred ? "" : `of ${like} `}(${lts}, ${production})${why}. The update then verifies only the branch of each driver, not its version`,
         remedy:
-          "use a release in these tables, so that the update also verifies the driver's version",
+          "use a release whose drivers these tables state, so that the update also verifies the driver's version",
       };
     },
   },
@@ -98,7 +98,7 @@ export const updateChecks = {
         return {
           ...finding,
           why: "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods",
-          remedy: `right before this update, apply the values for the newer Talos with ${externalProvider.by ?? "the release's own tool"}, and write the same values under external`,
+          remedy: `right before this update, apply the values for the newer Talos with ${externalProvider.by ?? "the tool that installs the release"}, and write the same values under external`,
         };
       return {
         ...finding,
@@ -106,7 +106,7 @@ export const updateChecks = {
           ? "a machine gives no GPU to new pods until the update has upgraded this machine and the machines of upgrade.first"
           : "no new pod gets a GPU until the update has upgraded the last machine",
         remedy:
-          'first remove a device plugin and a RuntimeClass "nvidia" that the stack did not create (docs/operations.md#upgrades)',
+          'if the cluster has a device plugin or a RuntimeClass "nvidia" that the stack did not create, remove it first (docs/operations.md#upgrades)',
       };
     },
   },

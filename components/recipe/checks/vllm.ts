@@ -72,7 +72,7 @@ function findingsOfServer({ field, spec: server }: Workload<"vllm">, context: Ch
             problem: `is not set, but ${field} needs a key (apiKeySecret)`,
             why: `clients could use the model through LiteLLM without a key, and LiteLLM's namespace, which this update creates, would lack the Secret ${apiKeySecret.name}`,
             remedy:
-              "create LiteLLM's namespace with both Secrets, and name the Secret of LiteLLM's own key here",
+              "create a namespace with both Secrets, name the namespace in workloads.litellm.namespace, and name the Secret of LiteLLM's own key here",
           }
         : undefined,
     ],
@@ -102,7 +102,7 @@ function parallelism(field: string, server: VllmServer): Found {
         why: "with too few GPUs vLLM does not start, and with too many it leaves some idle",
         remedy:
           machines > 1
-            ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets these arguments. Or choose gpus and machines whose product is ${usedGpus}`
+            ? `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets these arguments. Or choose \`gpus\` and \`machines\` so that their product is ${usedGpus}`
             : `leave --tensor-parallel-size and the other parallel sizes out, because the stack sets these arguments. Or write \`gpus: ${usedGpus}\``,
       }
     : undefined;
@@ -155,9 +155,9 @@ function overMachines(
     context.gpuMachines.length > 0 && fitting.length < machines
       ? {
           field: `${field}.machines`,
-          problem: `is ${machines}, but only ${fitting.length} of the stack's machines have the ${gpus} cards that each pod needs (${names})`,
+          problem: `is ${machines}, but only ${fitting.length} of the stack's machines ${fitting.length === 1 ? "has" : "have"} the ${gpus} cards that each pod needs (${names})`,
           why: "each pod of the model needs its own machine, and all pods wait for the pod that stays Pending",
-          remedy: "write fewer machines or gpus, or add a machine",
+          remedy: "write a smaller number for `machines` or `gpus`, or add a machine",
         }
       : undefined,
     fitting.length >= machines &&
@@ -178,7 +178,7 @@ function overMachines(
           problem: `vLLM ${release} does not run over several machines without Ray`,
           why: "this release exits at its start, because it does not know --nnodes",
           remedy:
-            "set image to vllm/vllm-openai:v0.12.0 or newer, built with a CUDA that the driver supports",
+            "set `image` to vllm/vllm-openai:v0.12.0 or newer, built with a CUDA that the driver supports",
         }
       : undefined,
     valueOfFlag(args, "--distributed-executor-backend") === "ray"

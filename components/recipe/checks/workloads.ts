@@ -5,7 +5,7 @@ import { gpuProviderOf } from "../facts/gpu-provider";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
-import { gpuRequests, languageServers, namespacesMade } from "../stack/workloads";
+import { gpuRequests, languageServers, namespacesMade, type Workload } from "../stack/workloads";
 import { defaultImages } from "../stack/workloads/default-images";
 import { type CheckedMachine, type Checks, type Found, forEachGpuRequest } from "./check";
 import { machinesFor, mayMatch } from "./placement";
@@ -125,7 +125,7 @@ export const workloadChecks = {
           field: `workloads.pods.${name}.env.NVIDIA_VISIBLE_DEVICES`,
           problem: "is set on a pod that requests GPUs",
           why: "it overrides the device plugin's choice of card, so the container also sees cards of other pods",
-          remedy: "leave it out, and set the number of GPUs with the pod's field gpus",
+          remedy: "leave it out, and set the number of GPUs with the pod's field `gpus`",
         })),
   },
   litellm: {
@@ -217,7 +217,7 @@ export const workloadChecks = {
               field,
               problem: `${namespace} ${reason}`,
               why: "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists",
-              remedy: "name a namespace that only this workload uses, or leave this field out",
+              remedy: remedyForNamespace(workload),
             }
           : undefined;
       });
@@ -231,6 +231,17 @@ export const workloadChecks = {
     find: ({ spec }) => [...texts(spec, [])].map(([path, text]) => secretAt(path, text)),
   },
 } satisfies Checks;
+
+/** Remedy for a workload whose namespace something else creates. */
+function remedyForNamespace({ kind, spec }: Workload): string {
+  if (kind === "pods")
+    return "set `namespace` in each of these pods to a namespace that exists before the update";
+  if ((spec as { namespace?: string }).namespace !== undefined)
+    return "name a namespace that only this workload uses, or leave this field out";
+  return kind === "vllm"
+    ? "set this field to a namespace that exists before the update"
+    : "set this field to a namespace that only this workload uses";
+}
 
 /**
  * Pattern of images whose framework is built for certain GPU architectures only. A driver cannot compile the code in

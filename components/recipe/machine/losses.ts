@@ -208,14 +208,16 @@ function otherLosses(
   const nextOverlay =
     next.overlay === undefined
       ? "none"
-      : `${next.overlay.name ?? "an overlay without a name"} of ${next.overlay.image ?? "no image"}, or other options`;
+      : next.overlay.name === overlay?.name && next.overlay.image === overlay?.image
+        ? "other options for this overlay"
+        : `${next.overlay.name ?? "an overlay without a name"} of ${next.overlay.image ?? "no image"}`;
   return [
     args.length > 0
       ? {
           field: `${field}.kernelArgs`,
           problem: `the machine's kernel was started with ${args.join(" ")}, which its next image lacks`,
           why: "after the reboot the kernel may set up devices, consoles or memory differently",
-          remedy: `${keepArgs(field, running)}, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
+          remedy: `${keepArgs(field, running)}, or list them under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
         }
       : undefined,
     overlay !== undefined && !drop.overlay && !isDeepStrictEqual(overlay, next.overlay)

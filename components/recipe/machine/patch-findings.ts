@@ -142,7 +142,7 @@ function documentFindings(
         ? `Talos 1.${minors[0]} introduced it`
         : `Talos 1.${minors[1]} was the last with it`;
     const remedyText =
-      "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network";
+      "write its settings under `machine` or `cluster`, e.g. machine.kernel.modules, machine.sysctls or machine.network";
     return [
       flaw("", `is a ${kind}, which Talos 1.${minor} does not have: ${versionText}`, remedyText),
     ];

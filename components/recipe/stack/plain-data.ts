@@ -120,7 +120,7 @@ function unreadable(
     };
   if (path.length > deepest)
     return {
-      problem: `is nested deeper than ${deepest}`,
+      problem: `is nested deeper than ${deepest} levels`,
       why: "no field is that deep",
       remedy: "leave it out",
     };

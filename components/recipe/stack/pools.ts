@@ -133,7 +133,7 @@ function addressesOf(text: string, field: string, addFinding: AddFinding): strin
   addFinding(field, {
     problem: `${shown(text)} ${range.flaw}`,
     why: range.why,
-    remedy: "write the first and the last address, e.g. `10.1.0.1-10.1.0.200`",
+    remedy: `write the first and the last address of at most ${mostMachines} machines, e.g. \`10.1.0.1-10.1.0.200\``,
   });
   return [];
 }

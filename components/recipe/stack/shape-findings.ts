@@ -73,11 +73,17 @@ function findingTextOf(issue: z.core.$ZodIssue, value: any): FindingText {
           why: "the plan needs it",
           remedy: "write a value or leave the field out",
         };
-      return {
-        problem: `is ${anyText(value)} but must be at least ${issue.minimum}`,
-        why: "the field accepts no smaller number",
-        remedy: `write ${issue.minimum} or more, or leave the field out`,
-      };
+      return issue.inclusive === false
+        ? {
+            problem: `is ${anyText(value)} but must be more than ${issue.minimum}`,
+            why: "the field accepts only larger numbers",
+            remedy: `write more than ${issue.minimum}, or leave the field out`,
+          }
+        : {
+            problem: `is ${anyText(value)} but must be at least ${issue.minimum}`,
+            why: "the field accepts no smaller number",
+            remedy: `write ${issue.minimum} or more, or leave the field out`,
+          };
     }
     case "too_big":
       return {

@@ -19,7 +19,13 @@ import * as words from "../spec/index";
 import { workloadsSchema } from "./workloads";
 
 /** Version of a driver, e.g. `580.178.04`. */
-const driver = z.string().regex(/^\d+\.\d+(\.\d+)?$/, "driver");
+const driver = ruled(
+  rules.ruleOf(/^\d+\.\d+(\.\d+)?$/, {
+    problem: "is not the version of a driver",
+    why: "the update compares the driver of each machine with this version",
+    remedy: "write a version such as `580.178.04`",
+  }),
+);
 
 const containerd = z.strictObject({
   nvidiaDefaultRuntime: z.boolean().optional(),

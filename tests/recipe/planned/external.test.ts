@@ -56,7 +56,7 @@ test("with an external device plugin, a note lists the GPU providers that run on
     },
     {
       someNotes: [
-        /^external: .*; right before an upgrade to Talos 1\.15, change .*use dra or gpuOperator \(v26\.7\.0 or newer\), which install this program, /,
+        /^external: .*; right before an upgrade to Talos 1\.15, change .*use dra or gpuOperator \(v26\.7\.0 or newer\), which install nvidia-cdi-hook, /,
       ],
     },
   ));

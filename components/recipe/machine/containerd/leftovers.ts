@@ -8,7 +8,7 @@ const ways: [text: RegExp, fault: FindingText][] = [
       problem:
         "makes nvidia the default runtime of containerd, but no image of Talos ≥ 1.15 contains this runtime",
       why: "containerd then starts no pod, and the kubelet does not start",
-      remedy: "leave it out: pods that request a GPU get it without NVIDIA's runtime",
+      remedy: "leave this setting out: pods that request a GPU get it without NVIDIA's runtime",
     },
   ],
   [
@@ -16,7 +16,7 @@ const ways: [text: RegExp, fault: FindingText][] = [
     {
       problem: "configures containerd's runtime nvidia, but no image of Talos ≥ 1.15 contains it",
       why: "the runtime would have no program, so pods with its RuntimeClass would not start",
-      remedy: "leave it out",
+      remedy: "leave this setting out",
     },
   ],
   [
@@ -24,7 +24,7 @@ const ways: [text: RegExp, fault: FindingText][] = [
     {
       problem: "disables containerd's NRI",
       why: "the operator's toolkit needs NRI: its pod would fail with `failed to find valid nri socket`, and no pod would see a card",
-      remedy: "leave it out: Talos ≥ 1.14 enables NRI",
+      remedy: "leave this setting out: Talos ≥ 1.14 enables NRI",
     },
   ],
 ];

@@ -42,13 +42,22 @@ export function documentConflictsIn(documents: ReadonlyMap<string, unknown>): Do
   });
 }
 
+/** How to resolve a conflict. */
+export function remedyForConflict({ document, fields }: DocumentConflict): string {
+  const replaced = fields.filter((field) => forms.get(field) !== null);
+  const formTexts = replaced.map((field) => formOf(document, field));
+  return replaced.length === 0
+    ? `leave the ${document} out, because no document replaces ${fields.join(", ")}`
+    : `write this setting only in documents (${formTexts.join(", ")}), or leave the ${document} out`;
+}
+
 /** The document's setting to write instead of a field, in words. */
 export function formOf(document: string, field: string): string {
   const form = forms.get(field);
   if (form === null) return `no document replaces ${field}`;
   const last = field.split(".").at(-1)!;
   const isWhole = rows.some((row) => row.document === document && row.fields.includes(field));
-  return `${field}: ${form ?? (isWhole ? `the fields of ${document}` : `${last} of ${document}`)}`;
+  return `${field} becomes ${form ?? (isWhole ? `the fields of ${document}` : `${last} of ${document}`)}`;
 }
 
 /**

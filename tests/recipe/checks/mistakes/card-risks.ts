@@ -35,7 +35,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus",
           severity: "note",
           says: [
-            "a pod that requests a GPU on gpu may get any card of the machine (RTX 3090, RTX 4090); Kubernetes does not distinguish the cards of a node; if a pod needs a certain card, use dra. Otherwise nothing needs to be done",
+            "a pod that requests a GPU on gpu may get any card of the machine (RTX 3090, RTX 4090); Kubernetes does not distinguish the cards of a node; if a pod needs a certain card, use `dra`. Otherwise nothing needs to be done",
           ],
         },
       ],
@@ -69,7 +69,7 @@ export const cardRisksMistakes: Mistakes = {
           field: "machines.gpu.gpus[0]",
           severity: "warning",
           says: [
-            "a kernel argument or a patch binds every RTX 3090 of gpu to vfio-pci or pci-stub, by the ID 10DE:2204; NVIDIA's driver never sees the card, and pods that request it stay Pending; remove the card from gpus, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
+            "a kernel argument or a patch binds every RTX 3090 of gpu to vfio-pci or pci-stub, by the ID 10DE:2204; NVIDIA's driver never sees the card, and pods that request it stay Pending; remove the card from `gpus`, or bind only the cards for virtual machines, by their addresses (PCIDriverRebindConfig)",
           ],
         },
       ],

@@ -81,7 +81,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "claims",
           field: "workloads.ollama.claim",
-          says: ["sets architecture, resourceClaimName together", "keep one name"],
+          says: ["sets architecture, resourceClaimName together", "keep only `resourceClaimName`"],
         },
       ],
     },

@@ -167,7 +167,7 @@ export const containerdMistakes: Mistakes = {
           check: "containerd-toml",
           field: "machines.gpu-1.containerd.extra",
           says: [
-            "sets plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name, but another field of containerd sets a different value",
+            "sets plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name, but another field of `containerd` sets a different value",
             "set the key in only one of the two fields",
           ],
         },

@@ -220,7 +220,7 @@ export const driversMistakes: Mistakes = {
         {
           check: "driver-branches",
           field: "machines.k8s-worker4.extensions",
-          says: ["lists open kernel modules, but driver sets proprietary"],
+          says: ["lists open kernel modules, but the field `driver` sets proprietary"],
         },
       ],
     },

@@ -30,17 +30,17 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "sharing",
-          says: ["set the sharing", "set sharing in those values (MIG"],
+          says: ["set the sharing", "set sharing in those values (for MIG, set mig.strategy"],
         },
         {
           check: "external",
           field: "external.values.driver.enabled",
-          says: ["(hr.yaml:12)", "write `driver: { enabled: false }`"],
+          says: ["(see hr.yaml:12)", "write `driver: { enabled: false }`"],
         },
         {
           check: "external",
           field: "external.values.toolkit.enabled",
-          says: ["is not false, and the chart's default is true"],
+          says: ["is not set to false, and the chart's default is true"],
         },
         {
           check: "external",

@@ -296,7 +296,7 @@ export const imagesMistakes: Mistakes = {
         {
           check: "module-parameters",
           field: "machines.mini-1.moduleParameters.nvidia",
-          says: ["remove the parameters, or list the machine's cards under gpus"],
+          says: ["remove the parameters, or list the machine's cards under `gpus`"],
         },
       ],
     },
@@ -418,7 +418,7 @@ export const imagesMistakes: Mistakes = {
           says: [
             "is ghcr.io/siderolabs/installer",
             "has no image for Talos newer than 1.13",
-            "leave installerImage out",
+            "leave `installerImage` out",
           ],
         },
       ],

@@ -121,7 +121,7 @@ export const machineRisksMistakes: Mistakes = {
           check: "own-image",
           field: "machines.gpu.installerImage",
           severity: "warning",
-          says: [", and the kernel arguments arm64.nobti"],
+          says: [", and the kernel argument arm64.nobti"],
         },
         {
           check: "gb10-modules",

@@ -390,7 +390,7 @@ export const patchContentsMistakes: Mistakes = {
           field: "machines.gpu.patches[0]",
           says: [
             "has `$patch: delete`, but gpu is adopted",
-            "delete the part in the tool that owns the configuration",
+            "delete the part with the tool that owns the configuration",
           ],
         },
       ],

@@ -193,7 +193,7 @@ export const patchesMistakes: Mistakes = {
             kind: SysctlConfig
             params: { a: b }
       `,
-      findings: [{ check: "patch-schema", field: "patches[0]", says: ["v1.13.9 of old"] }],
+      findings: [{ check: "patch-schema", field: "patches[0]", says: ["v1.13.9 on old"] }],
     },
   ],
   "patch-document": [
@@ -219,7 +219,7 @@ export const patchesMistakes: Mistakes = {
           check: "patch-document",
           field: "patches[1]",
           says: [
-            "the Talos provider of Pulumi merges patches with the code of Talos 1.13, which does not know this document (not registered)",
+            'the Talos provider of Pulumi merges patches with the code of Talos 1.13, which fails at this document with "not registered"',
           ],
         },
       ],
@@ -273,7 +273,7 @@ export const patchesMistakes: Mistakes = {
           field: "machines.mini-1.patches[0]",
           says: [
             "has a TimeSyncConfig, and a patch of mini-1 also sets machine.time.servers",
-            "write this setting only in documents (machine.time.servers: ntp.servers of TimeSyncConfig), or leave the TimeSyncConfig out",
+            "write this setting only in documents (machine.time.servers becomes ntp.servers of TimeSyncConfig), or leave the TimeSyncConfig out",
           ],
         },
       ],

@@ -54,7 +54,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "device-list-strategy",
           field: "gpuOperator.values.devicePlugin.env",
-          says: ['"envvars" is not a strategy', 'did you mean "envvar"?'],
+          says: ['"envvars" is not a device list strategy', 'did you mean "envvar"?'],
         },
       ],
     },
@@ -137,7 +137,7 @@ export const pluginMistakes: Mistakes = {
         {
           check: "plugin-config",
           field: "devicePlugin.values.config.map.default",
-          says: ['version "v2" is not one of v1'],
+          says: ['version "v2" is not v1'],
         },
       ],
     },

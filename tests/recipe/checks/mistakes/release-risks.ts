@@ -16,7 +16,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "note",
           says: [
-            "nvidia-device-plugin 0.18.0 is not in this package's tables; the package checks its values by the known releases 0.17.4 and 0.18.2; compare the values with `helm show values`",
+            "nvidia-device-plugin 0.18.0 is not in this package's tables; the package checks the chart's values by the known releases 0.17.4 and 0.18.2; compare the values with `helm show values`",
           ],
         },
       ],
@@ -70,7 +70,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "warning",
           says: [
-            "nvidia-device-plugin 0.19.2 also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices; another device plugin may give the same devices to another pod; use the plugin 0.19.3 or newer, which the operator v26.3.3 brings",
+            "nvidia-device-plugin 0.19.2 also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices; another device plugin may give the same devices to another pod; use the plugin 0.19.3 or newer",
           ],
         },
       ],
@@ -90,7 +90,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.gds.enabled",
           severity: "note",
           says: [
-            "we have not tried GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support it, cuFile copies through the host's memory",
+            "we have not tried GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
             "try one machine first",
           ],
         },
@@ -110,7 +110,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.nfd.enabled",
           severity: "warning",
           says: [
-            "is false, so another Node Feature Discovery or this stack must label every GPU machine; the operator runs no pod on a node without such a label; make sure that this Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines. Or set one of these labels to true in `labels` of each GPU machine",
+            "is false, so another Node Feature Discovery or this stack must label every GPU machine; the operator runs no pod on a node without such a label; make sure that the other Node Feature Discovery sets feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present on each of these machines. Or set one of these labels to true in `labels` of each GPU machine",
           ],
         },
       ],
@@ -129,7 +129,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.hostPaths.driverInstallDir",
           severity: "warning",
           says: [
-            "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run. A DaemonSet of this stack writes the validator's marker files, which tell the pods where the driver is; remove this value, and remove the DaemonSet that fills the folder",
+            "is /var/nvidia-driver, and no program looks for the driver there; on Talos 1.12 and older the operator's validator does not run. Instead, a DaemonSet of this stack writes the marker files that tell the pods where the driver is; remove this value, and your own DaemonSet that fills the folder",
           ],
         },
       ],
@@ -166,7 +166,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.devicePlugin.env",
           severity: "warning",
           says: [
-            "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but CDI is on; the next release of the GPU Operator refuses this; to keep CDI off, write `cdi: { enabled: false }` instead",
+            "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but cdi.enabled is not false; the next release of the GPU Operator refuses this; remove the variable. If CDI should be off, write `cdi: { enabled: false }` instead",
           ],
         },
       ],

@@ -252,6 +252,38 @@ export const sharingMistakes: Mistakes = {
   ],
   "gpu-capacity": [
     {
+      name: "More claims than cards",
+      base: "dra",
+      change: yaml`
+        workloads: { comfyui: { claim: { architecture: Hopper } } }
+      `,
+      findings: [
+        {
+          check: "gpu-capacity",
+          field: "workloads",
+          says: ["or let pods share a card through one ResourceClaim (claim.resourceClaimName)"],
+        },
+      ],
+    },
+    {
+      name: "More pods than slices of a shared card",
+      base: "rtx3090-timeslicing",
+      change: yaml`
+        machines:
+          gpu-a:
+            gpus: [{ model: RTX 3090 }]
+        sharing: { timeSlicing: { replicas: 2 } }
+        workloads: { ollama: {} }
+      `,
+      findings: [
+        {
+          check: "gpu-capacity",
+          field: "workloads",
+          says: ["or set a larger number in sharing.timeSlicing.replicas"],
+        },
+      ],
+    },
+    {
       name: "Two workloads that always run, and one card",
       base: "rtx5070ti",
       change: yaml`

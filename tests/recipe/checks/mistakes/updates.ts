@@ -16,7 +16,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "v1.12.40 is newer than this package's tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01). The update then verifies only the branch of each driver, not its version; use a release in these tables, so that the update also verifies the driver's version",
+            "v1.12.40 is newer than this package's tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01). The update then verifies only the branch of each driver, not its version; use a release whose drivers these tables state, so that the update also verifies the driver's version",
           ],
         },
       ],
@@ -145,7 +145,7 @@ export const updatesMistakes: Mistakes = {
           field: "machines",
           severity: "warning",
           says: [
-            'gpu-1 will go from Talos ≤ 1.12 to ≥ 1.13; no new pod gets a GPU until the update has upgraded the last machine; first remove a device plugin and a RuntimeClass "nvidia" that the stack did not create (docs/operations.md#upgrades)',
+            'gpu-1 will go from Talos ≤ 1.12 to ≥ 1.13; no new pod gets a GPU until the update has upgraded the last machine; if the cluster has a device plugin or a RuntimeClass "nvidia" that the stack did not create, remove it first (docs/operations.md#upgrades)',
           ],
         },
       ],
@@ -182,7 +182,7 @@ export const updatesMistakes: Mistakes = {
           field: "machines",
           severity: "warning",
           says: [
-            "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods; right before this update, apply the values for the newer Talos with the release's own tool, and write the same values under external",
+            "between the change of the values and the machine's upgrade, a machine gives no GPU to new pods; right before this update, apply the values for the newer Talos with the tool that installs the release, and write the same values under external",
           ],
         },
       ],

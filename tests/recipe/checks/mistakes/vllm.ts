@@ -166,7 +166,7 @@ export const vllmMistakes: Mistakes = {
           check: "vllm",
           field: "workloads.vllm.machines",
           says: [
-            "is 2, but only 1 of the stack's machines have the 4 cards that each pod needs (twin-1)",
+            "is 2, but only 1 of the stack's machines has the 4 cards that each pod needs (twin-1)",
           ],
         },
       ],

@@ -278,6 +278,46 @@ export const workloadsMistakes: Mistakes = {
         },
       ],
     },
+    {
+      name: "Workloads whose default namespace another workload creates",
+      base: "one-card",
+      change: yaml`
+        workloads:
+          ollama: { active: false, namespace: vllm }
+          vllm: { active: false, model: Qwen/Qwen2.5-7B-Instruct }
+          litellm: { active: false, namespace: gpu-pods }
+          pods:
+            test: { image: "nvidia/cuda:12.9.1-base-ubuntu24.04" }
+      `,
+      findings: [
+        {
+          check: "workload-namespaces",
+          field: "workloads.vllm.namespace",
+          says: ["set this field to a namespace that exists before the update"],
+        },
+        {
+          check: "workload-namespaces",
+          field: "workloads.pods",
+          says: ["set `namespace` in each of these pods"],
+        },
+      ],
+    },
+    {
+      name: "A ComfyUI whose default namespace ollama creates",
+      base: "one-card",
+      change: yaml`
+        workloads:
+          ollama: { active: false, namespace: comfyui }
+          comfyui: { active: false }
+      `,
+      findings: [
+        {
+          check: "workload-namespaces",
+          field: "workloads.comfyui.namespace",
+          says: ["set this field to a namespace that only this workload uses"],
+        },
+      ],
+    },
   ],
   "image-architecture": [
     {

@@ -1,6 +1,6 @@
 import {
   documentConflictsIn,
-  formOf,
+  remedyForConflict,
 } from "../../../../components/recipe/machine/documents/conflicts";
 import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
@@ -102,17 +102,20 @@ test.each([
   expect(conflictsIn(text)).toEqual([]);
 });
 
-test("the message names the document that replaces the field, or says that none does", () => {
-  expect(formOf("KubeletConfig", "machine.kubelet.extraArgs")).toBe(
-    "machine.kubelet.extraArgs: extraArgs of KubeletConfig",
-  );
-  expect(formOf("KubeletConfig", "machine.kubelet.nodeIP")).toBe(
-    "machine.kubelet.nodeIP: nodeIP of KubeNodeConfig",
-  );
-  expect(formOf("KubeletConfig", "machine.kubelet.extraMounts")).toBe(
-    "no document replaces machine.kubelet.extraMounts",
-  );
-  expect(formOf("KubeSpanConfig", "machine.network.kubespan")).toBe(
-    "machine.network.kubespan: the fields of KubeSpanConfig",
-  );
+test.each([
+  ["KubeletConfig", "machine.kubelet.extraArgs", "becomes extraArgs of KubeletConfig"],
+  ["KubeletConfig", "machine.kubelet.nodeIP", "becomes nodeIP of KubeNodeConfig"],
+  ["KubeSpanConfig", "machine.network.kubespan", "becomes the fields of KubeSpanConfig"],
+])(
+  "the remedy for a %s with %s names the document that replaces the field",
+  (document, field, form) =>
+    expect(remedyForConflict({ document, fields: [field] })).toBe(
+      `write this setting only in documents (${field} ${form}), or leave the ${document} out`,
+    ),
+);
+
+test("the remedy says if no document replaces a field", () => {
+  expect(
+    remedyForConflict({ document: "KubeletConfig", fields: ["machine.kubelet.extraMounts"] }),
+  ).toBe("leave the KubeletConfig out, because no document replaces machine.kubelet.extraMounts");
 });
