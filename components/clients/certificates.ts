@@ -55,7 +55,7 @@ export function certificateFindings(
           problem: `the client certificate of context ${contextOfTalos} ${talosProblem}`,
           why,
           remedy:
-            "replace the certificate with a new one (`talosctl config new`, or from the cluster's secrets)",
+            "generate a new talosconfig from the cluster's secrets (`talosctl gen config --with-secrets`), or by `talosctl config new` with a talosconfig that is still valid",
         }
       : undefined,
     kubernetesProblem !== undefined
@@ -107,8 +107,9 @@ export function foreignCredentials(
     return {
       field: "kubeconfig",
       problem: `${problem} (${message})`,
-      why: "later calls would be refused, or would change another cluster. Nothing was changed",
-      remedy: "replace it with the kubeconfig of the machines' cluster, from `talosctl kubeconfig`",
+      why: "later calls would be refused, or would change another cluster",
+      remedy:
+        "replace the kubeconfig with that of the machines' cluster, from `talosctl kubeconfig`",
     };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message))
@@ -118,8 +119,9 @@ export function foreignCredentials(
   return {
     field: "talosconfig",
     problem: `${context} belongs to another cluster, or lacks the rights for this call: ${message}`,
-    why: "later calls would be refused, or would change another cluster. Nothing was changed",
-    remedy: "check the machine's address, and use an administrator's talosconfig for its cluster",
+    why: "later calls would be refused, or would change another cluster",
+    remedy:
+      "check the machine's address, and use an administrator's talosconfig for the machine's cluster",
   };
 }
 

@@ -101,14 +101,14 @@ export const credentials: Readonly<Record<Credential, CredentialRule>> = {
     rule: () => encryptedServer,
     needed: ({ omni }) => omni,
     variableWillDo: always,
-    why: "the package could not write the machines' patches into Omni",
+    why: "without it, the update cannot write the machines' patches into Omni",
   },
   omniServiceAccountKey: {
     variable: "OMNI_SERVICE_ACCOUNT_KEY",
     rule: () => anyValue,
     needed: ({ omni }) => omni,
     variableWillDo: always,
-    why: "Omni would refuse access to itself and to the machines",
+    why: "without it, Omni refuses access to itself and to the machines",
   },
 };
 
@@ -185,7 +185,7 @@ export function credentialFindings(
       return finding(name, {
         problem: "is not set",
         why,
-        remedy: `in a stack, set the secret talos-gpu:${name}, or the environment variable ${variable}${isOmnis(name) ? "" : " to the path of its file"}. In a program, pass its content`,
+        remedy: `in a stack, set the secret talos-gpu:${name}, or set the environment variable ${variable}${isOmnis(name) ? "" : " to the path of the file"}. In a program, pass ${isOmnis(name) ? "the value" : "the file's content"}`,
       });
     });
   // Omni's variable contains the address itself, not a path.
@@ -236,7 +236,7 @@ function namedByVariables(
         finding(name, {
           problem: `a file in ${variable} cannot be read (${message})`,
           why: credentials[name].why,
-          remedy: `correct ${variable}, or pass the content`,
+          remedy: `correct ${variable}, or pass the content of the ${name}`,
         }),
       );
     }
@@ -276,7 +276,7 @@ function bootstrapFindings({ talosconfig, machineSecrets, kubeconfig }: Credenti
             problem: "is set, but this stack bootstraps its cluster",
             why: "the kubeconfig belongs to an existing cluster, and the stack would create the new cluster's objects there",
             remedy:
-              "remove the kubeconfig (the stack fetches the new cluster's kubeconfig), or remove bootstrap",
+              "remove the kubeconfig (the stack fetches the new cluster's kubeconfig), or remove the field `bootstrap`",
           }),
         ]),
     ...(hasOnlyOne

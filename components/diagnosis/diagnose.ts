@@ -84,6 +84,6 @@ function remedyOf(fix: Fix, plan: Plan | undefined): string {
     return `this stack does not install the GPU provider: ${plan.kubernetes.by ?? "the tool that installs it"} must make sure that ${fix.does}`;
   return (
     fix.inForce ??
-    `the stack has this fix, but the fix is not in effect: check whether someone removed it by hand, and run \`pulumi up --refresh\``
+    `the stack makes sure that ${fix.does}. This is not in effect: check whether someone undid it by hand, and run \`pulumi up --refresh\``
   );
 }

@@ -26,8 +26,8 @@ export function ownersRemedy(
   );
   const managedBy = markedTool ?? managingToolOfStack(by, release);
   if (managedBy === undefined)
-    return "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
-  return `${managingToolText(managedBy)} installs the GPU provider, and \`pulumi up\` does not: ${restoreCommand(managedBy)}`;
+    return "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: `flux reconcile helmrelease NAME --force`; Argo CD: `argocd app sync NAME`; Helm: `helm upgrade`)";
+  return `${managingToolText(managedBy)} installs the GPU provider, and \`pulumi up\` does not: run \`${restoreCommand(managedBy)}\``;
 }
 
 function managingToolOfStack(

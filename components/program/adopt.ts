@@ -174,7 +174,7 @@ const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFindin
     .map(({ key, wins }) => ({
       field: `machines.${machine}.containerd`,
       problem: `the machine's configuration sets ${key} to another value, in its document ${wins}`,
-      why: "Talos merges that document later, so the stack's value would have no effect",
+      why: "Talos merges that document after the stack's settings, so the stack's value would have no effect",
       remedy: `remove ${key} from the document (\`talosctl edit machineconfig\`), or set the same value in the stack`,
     }));
 
@@ -210,7 +210,7 @@ async function warnOfContainerd(
   const problem = await criProblem(machine);
   if (problem === undefined) return;
   const remedy = (await waitsForSandboxd(machine, active))
-    ? "its SecurityProfileConfig takes effect at the next boot: reboot the machine, one control plane at a time"
+    ? "the machine's SecurityProfileConfig takes effect at the next boot: reboot the machine (control planes one after another)"
     : "look at `talosctl logs cri`";
   report(`warning: ${name}: ${problem}; ${remedy}`);
 }

@@ -94,7 +94,7 @@ function configOf(kubeconfig: string): ReturnType<typeof readKubeconfig> {
     throw new Failure({
       field: "kubeconfig",
       problem: `cannot be used (${(error as Error).message})`,
-      why: "Kubernetes cannot be reached",
+      why: "without a usable kubeconfig, the program cannot reach Kubernetes",
       remedy: "fetch the cluster's kubeconfig with `talosctl kubeconfig`, and use that",
     });
   }

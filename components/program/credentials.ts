@@ -76,7 +76,7 @@ function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): {
       problem: {
         field: "kubeconfig",
         problem: `a file listed in KUBECONFIG cannot be read (${(error as Error).message})`,
-        why: "Kubernetes cannot be reached",
+        why: "without a usable kubeconfig, the program cannot reach Kubernetes",
         remedy: "correct KUBECONFIG, or pass the kubeconfig's content",
       },
     };

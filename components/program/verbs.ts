@@ -202,7 +202,7 @@ const clusterOf = (task: TaintTask, clients: Clients): KubernetesCluster | undef
 const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
   clusterFor(
     clients,
-    "a worker may not change its own taints, so they go through the Kubernetes API",
+    "a worker may not change its own taints, so the program sets them through the Kubernetes API",
     `machines.${machine}.taints`,
   );
 

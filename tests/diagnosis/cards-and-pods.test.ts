@@ -16,7 +16,7 @@ describe("a card that differs from the stack's", () => {
   const problems = (change: Observations) =>
     differences({ ...observations, ...change }, plan).map(({ problem }) => problem);
   const otherCard =
-    "has a card RTX 3060, the plan says RTX 3090: the machine's gpus must list its real card";
+    "has a card RTX 3060, the plan says RTX 3090: the machine's `gpus` must list its real card";
 
   test("is found by the node's labels, or by the machine's PCI bus", () => {
     const labelledNode = {

@@ -39,17 +39,17 @@ test.each<[string, ExternalSpec, string]>([
   [
     "the command of Flux",
     { read: { by: "Flux", name: "nvdp", namespace: "kube-system" } },
-    "Flux' HelmRelease kube-system/nvdp installs the GPU provider, and `pulumi up` does not: flux reconcile helmrelease nvdp -n kube-system --force",
+    "Flux' HelmRelease kube-system/nvdp installs the GPU provider, and `pulumi up` does not: run `flux reconcile helmrelease nvdp -n kube-system --force`",
   ],
   [
     "the command of Argo CD",
     { read: { by: "Argo CD", name: "gpu", namespace: "gpu" } },
-    "Argo CD's Application gpu installs the GPU provider, and `pulumi up` does not: argocd app sync gpu",
+    "Argo CD's Application gpu installs the GPU provider, and `pulumi up` does not: run `argocd app sync gpu`",
   ],
   [
     "the commands of several tools if the owner is unknown",
     {},
-    "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
+    "this stack does not install the GPU provider: install it again with the tool that manages it (Flux: `flux reconcile helmrelease NAME --force`; Argo CD: `argocd app sync NAME`; Helm: `helm upgrade`)",
   ],
 ])("the remedy for a missing external release has %s", (_, external, remedy) => {
   expect(remediesOf(external)).toEqual([remedy]);
@@ -69,7 +69,7 @@ test("the owner that remaining objects show takes precedence over the stack's fi
   expect(
     remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets: [daemonSet] }),
   ).toEqual([
-    "Helm release gpu/nvdp installs the GPU provider, and `pulumi up` does not: helm upgrade nvdp CHART -n gpu --reuse-values",
+    "Helm release gpu/nvdp installs the GPU provider, and `pulumi up` does not: run `helm upgrade nvdp CHART -n gpu --reuse-values`",
   ]);
 });
 

@@ -52,8 +52,8 @@ interface GuardCase {
 const claim = { kind: "PersistentVolumeClaim", owner: ownMark };
 // Pulumi would delete the new claim by its name, and a pod may have bound it by then.
 const emptyClaim = [
-  /would be replaced \(because of a changed storageClass or --replace\).*; remove the workload .* for one update, /,
-  /then add it again with this class\. Nothing is lost, because the claim has no volume yet\. If an update was killed/,
+  /would be replaced \(because of a changed storageClass or --replace\).*; if an update was killed, import .* Otherwise remove the workload .* for one update, /,
+  /then add it again with this class\. Nothing is lost, because the claim has no volume yet$/,
 ];
 const creations: GuardCase[] = [
   { name: "creates an object that does not exist", verdict: "create" },

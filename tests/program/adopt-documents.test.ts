@@ -83,7 +83,7 @@ describe("adopt", () => {
     const { machine, adoption } = adoptPatch(patch, configurationWithDocument("zz", "debug"));
     const message = await errorMessageOf(adoption);
     expect(message).toContain(
-      "machines.gpu-1.containerd: the machine's configuration sets debug.level to another value, in its document CRICustomizationConfig zz; Talos merges that document later",
+      "machines.gpu-1.containerd: the machine's configuration sets debug.level to another value, in its document CRICustomizationConfig zz; Talos merges that document after the stack's settings",
     );
     expect(machine.calls).toEqual([]);
     await adoptPatch(patch, configurationWithDocument("zz", "info")).adoption; // the document sets the same value

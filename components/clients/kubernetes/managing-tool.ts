@@ -64,6 +64,6 @@ export function restoreCommand(tool: ManagingTool): string {
 /** How to remove an object that the tool would otherwise restore. */
 export function removeWords(tool: ManagingTool): string {
   if (tool.by === "Flux") return `remove ${managingToolText(tool)} from its repository`;
-  if (tool.by === "Argo CD") return `argocd app delete ${tool.name}`;
-  return `helm uninstall ${tool.name}${inNamespace(tool)}`;
+  if (tool.by === "Argo CD") return `run \`argocd app delete ${tool.name}\``;
+  return `run \`helm uninstall ${tool.name}${inNamespace(tool)}\``;
 }

@@ -25,7 +25,7 @@ export function checkClient(client: string, running: string, target: string): Fi
   return [
     {
       field: "talosctl",
-      problem: `${client} does not work with a machine that is upgraded from ${running} to ${target}`,
+      problem: `${client} does not work with a machine that ${running === target ? `runs ${running}` : `is upgraded from ${running} to ${target}`}`,
       why,
       remedy: `install talosctl ${running}, or set TALOS_GPU_TALOSCTL to the path of that version`,
     },

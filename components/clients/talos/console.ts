@@ -50,7 +50,7 @@ function kubeletErrors(lines: readonly string[]): string[] {
   if (wasWell || failures.length < KUBELET_FAILURES) return [];
   const log = /^(?:(?!\(last log ).)*\(last log (".*")\)$/.exec(failures.at(-1)!)?.[1];
   return [
-    `${kubeletFails}, and Talos waits 70 minutes for it: ${log === undefined ? failures.at(-1)! : lastError(log)}`,
+    `${kubeletFails} (${log === undefined ? failures.at(-1)! : lastError(log)}), and Talos waits 70 minutes for the kubelet`,
   ];
 }
 

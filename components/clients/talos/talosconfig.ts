@@ -68,7 +68,14 @@ function readFile(file: string, description: string): TalosconfigInUse {
   } catch (error) {
     const { code = "error" } = error as NodeJS.ErrnoException;
     const problem = `${description} cannot be read (${code})`;
-    return { problem: { field, problem, why, remedy: "correct TALOSCONFIG" } };
+    return {
+      problem: {
+        field,
+        problem,
+        why,
+        remedy: "set TALOSCONFIG to the path of a talosconfig that can be read",
+      },
+    };
   }
 }
 

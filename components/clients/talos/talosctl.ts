@@ -138,7 +138,7 @@ const inSeconds = (milliseconds: number): number =>
 function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
   const missingText = binary === name ? "is not in PATH" : `${binary} does not exist`;
   return error.code === "ENOENT"
-    ? `${name}: ${missingText}; without it the machine cannot be reached; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your Omni server's release`}, or set TALOS_GPU_${name.toUpperCase()} to its path`
+    ? `${name}: ${missingText}; without it the program cannot reach ${name === "talosctl" ? "the machine" : "Omni"}; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your Omni server's release`}, or set TALOS_GPU_${name.toUpperCase()} to its path`
     : `${name}: ${binary} does not start: ${error.message}`;
 }
 

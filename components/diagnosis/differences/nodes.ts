@@ -33,7 +33,10 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
           node,
           machines.find(({ name }) => name === machine.name),
         ),
-      ).map((item) => ({ ...item, remedy: "correct gpus in the stack's file, then pulumi up" })),
+      ).map((item) => ({
+        ...item,
+        remedy: "correct `gpus` of this machine in the stack's file, then run `pulumi up`",
+      })),
     ];
   });
 }

@@ -28,7 +28,7 @@ export function otherCards(
   );
   if (unplannedCards.length === 0) return undefined;
   const modelNames = [...new Set(unplannedCards.map(([first = ""]) => first))].join(", ");
-  return `has a card ${modelNames}, the plan says ${planned.join(", ")}: the machine's gpus must list its real card`;
+  return `has a card ${modelNames}, the plan says ${planned.join(", ")}: the machine's \`gpus\` must list its real card`;
 }
 
 /** Models in the package's tables that these names may stand for. */

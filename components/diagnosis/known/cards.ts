@@ -41,7 +41,7 @@ export const cardCauses = {
     cause:
       "the card or its firmware is in a state that only a reset ends (NVIDIA's catalogue: RESET_GPU)",
     remedy:
-      "reboot the machine with `npx talos-gpu reboot MACHINE --stack NAME`, which first drains the node and afterwards verifies the driver. Talos has no shell in which one card could be reset. If the error returns, in particular Xid 48, 64 or 95, the card's memory is failing: replace the card",
+      "reboot the machine with `npx talos-gpu reboot MACHINE --stack NAME`, which first drains the node and afterwards verifies the driver. Talos has no shell in which one card could be reset. If Xid 48, 64 or 95 returns, the card's memory is failing: replace the card",
     errors: [
       "NVRM: Xid (PCI:…): 119, … Timeout after 6s of waiting for RPC response from GPU0 GSP!",
       "NVRM: Xid (PCI:…): 48, … An uncorrectable double bit error (DBE) has been detected on GPU",
@@ -107,7 +107,7 @@ export const cardCauses = {
     symptom: "the kernel modules are loaded, but an old card is not among the driver's devices",
     cause: "the loaded branch of the driver no longer supports the card",
     remedy:
-      "set driver.branch: lts, or remove the field: for Maxwell, Pascal and Volta on Talos ≥ 1.13 the package then chooses lts",
+      "set `driver.branch: lts`. On Talos ≥ 1.13 it is enough to remove driver.branch: the package then chooses lts for Maxwell, Pascal and Volta",
     errors: ["NVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please"],
     source:
       "NVIDIA's driver, nv-pci.c (the rest: The … NVIDIA driver will ignore this GPU); allenporter/k8s-gitops#2518",

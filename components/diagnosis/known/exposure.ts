@@ -86,7 +86,8 @@ export const exposureCauses = {
       "the device plugin is in CrashLoopBackOff with a CDI strategy, or GPU pods fail because of a device under /usr/local",
     cause:
       "nvidiaDriverRoot must name a complete root file system. On Talos the libraries are under /usr/local, but the devices and the linker's cache are under /, so only / works",
-    remedy: "set nvidiaDriverRoot: / in the device plugin's values, or deviceListStrategy: envvar",
+    remedy:
+      "set `nvidiaDriverRoot: /` or `deviceListStrategy: envvar` in the device plugin's values",
     errors: [
       "open /driver-root/etc/ld.so.cache: no such file or directory",
       'failed to stat CDI host device "/usr/local/dev/nvidia-uvm"',
@@ -131,7 +132,7 @@ export const exposureCauses = {
       "the device plugin's container is not created: NVIDIA's runtime does not let it monitor MIG devices",
     cause:
       "with a sharing configuration but without migStrategy, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all. NVIDIA's runtime allows this variable only in privileged containers",
-    remedy: "set migStrategy: none in the device plugin's values",
+    remedy: "set `migStrategy: none` in the device plugin's values",
     errors: ["cannot set MIG_MONITOR_DEVICES in non privileged container"],
     source:
       "k8s-device-plugin v0.17.4, templates/_helpers.tpl; nvidia-container-toolkit v1.17.8, container_config.go:272; gpu-operator#322",

@@ -37,7 +37,7 @@ export const machineFixes = fixesOf({
     isUnderneath: true,
   },
   schematic: {
-    does: "a machine is upgraded if its Talos version or its schematic differs from the planned one",
+    does: "each machine runs the Talos version and the schematic that machine.install.image of its configuration names",
     symptom:
       "the machine runs the planned Talos version, but no driver: kernel modules not loaded, no NVIDIA extension in `talosctl get extensions`",
     cause:

@@ -31,7 +31,7 @@ export const operatorFixes = fixesOf({
       "on Talos ≤ 1.12 the validator looks for the driver in the wrong place. It deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps the validator off the node",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
     inForce:
-      "remove the label nvidia.com/gpu.deploy.operator-validator that you set on the node, and run `pulumi up --refresh`",
+      "remove the label nvidia.com/gpu.deploy.operator-validator from the node, and run `pulumi up --refresh`",
     source:
       "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.injection, plan.kubernetes.mode),
@@ -67,7 +67,7 @@ export const operatorFixes = fixesOf({
     cause:
       "from Talos 1.15 on NVIDIA's extension contains only the driver. With the chart values for 1.14 (toolkit.enabled: false and no NRI) the operator's pods use a RuntimeClass for which containerd has no runtime",
     errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
-    inForce: "remove toolkit and cdi from gpuOperator.values, and run `pulumi up --refresh`",
+    inForce: "remove `toolkit` and `cdi` from gpuOperator.values, and run `pulumi up --refresh`",
     source:
       "siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/object_controls.go (setRuntimeClassName)",
     check: "operator-values",
@@ -83,12 +83,12 @@ export const operatorFixes = fixesOf({
     symptom:
       "nvidia-container-toolkit-daemonset does not start: mkdir /usr/local/nvidia: read-only file system; the operator's other pods wait for it",
     cause:
-      "the chart's default toolkit.installDir is /usr/local/nvidia, and Talos' root is read-only",
+      "the operator installs the toolkit in the folder toolkit.installDir. The chart's default for it, /usr/local/nvidia, is on Talos' read-only root file system. The package therefore sets /var/lib/nvidia, unless gpuOperator.values sets another folder",
     errors: [
       'failed to apply OCI options: failed to mkdir "/usr/local/nvidia": mkdir /usr/local/nvidia: read-only file system',
     ],
     inForce:
-      "remove gpuOperator.values.toolkit.installDir, so that the package sets /var/lib/nvidia, or set it to another folder below /var or /opt",
+      "remove `toolkit.installDir` from gpuOperator.values, or set it to a folder below /var or /opt. Then run `pulumi up --refresh`",
     source: "gpu-operator v26.7.0, deployments/gpu-operator/values.yaml; gpu-operator#2382",
     check: "operator-values",
     usedBy: byNri,
@@ -116,7 +116,7 @@ export const operatorFixes = fixesOf({
       "on Talos ≥ 1.15 no runtime gives a pod all cards. The NRI plugin of the operator's toolkit gives them to annotated pods, but silently ignores the annotation in namespaces that the toolkit does not list",
     errors: ["power limit: nvidia-smi cannot switch persistence mode on: is the driver loaded?"],
     inForce:
-      "if another tool installs the operator, add the pod's namespace to NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES in the operator's toolkit.env",
+      "run `pulumi up --refresh`, which sets the annotation and the namespaces again. If another tool installs the operator, add the pod's namespace to NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES in the operator's toolkit.env",
     source:
       "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go",
     check: "all-cards",

@@ -13,7 +13,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
     cause:
-      "the selector requires a label that no node has, or no longer has, such as a role label that someone once set by hand",
+      "the selector requires a label that no node has. It may be a role label that someone once set by hand and that is gone since the node registered again",
     errors: [
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
       "DESIRED   0",

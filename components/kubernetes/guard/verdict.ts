@@ -26,12 +26,12 @@ const reasons: Record<Keeper, string> = {
 };
 
 const remedies: Record<Keeper, string> = {
-  Namespace: "update without --replace. ",
-  PersistentVolumeClaim: `set storageClass to its former value, and update without --replace. ${ifDataMayGo}. `,
+  Namespace: "update without --replace",
+  PersistentVolumeClaim: `set storageClass to its former value, and update without --replace. ${ifDataMayGo}`,
 };
 
 const sameName =
-  "the old and the new object have the same name: Pulumi would create the new one, then delete the new one instead of the old one";
+  "Pulumi first creates the new claim, and then deletes the old claim by its name. The new claim has the same name, so Pulumi would delete the new claim";
 
 /** A list in words, cut after ten entries, because a namespace may have thousands of objects. */
 const inWords = (held: readonly string[]): string =>
@@ -41,7 +41,7 @@ const inWords = (held: readonly string[]): string =>
 
 /** Remedy for a PersistentVolumeClaim that no pod has used. */
 const emptyClaim =
-  "remove the workload from the stack for one update, then add it again with this class. Nothing is lost, because the claim has no volume yet. ";
+  "remove the workload from the stack for one update, then add it again with this class. Nothing is lost, because the claim has no volume yet";
 
 const pendingCreate =
   "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
@@ -91,14 +91,14 @@ function replacedOrLost(live: LiveObject): FieldFinding {
   const field = titleOf(live);
   const reason = keepsData(live) ? reasons[live.kind] : "";
   const problem = `would be replaced${reason}, or was left by a killed update`;
-  const afterKill = `If an update was killed, import the object into the stack's state: ${pendingCreate}`;
+  const afterKill = `if an update was killed, import the object into the stack's state: ${pendingCreate}`;
   if (live.holds.length === 0)
-    return { field, problem, why: sameName, remedy: `${emptyClaim}${afterKill}` };
+    return { field, problem, why: sameName, remedy: `${afterKill}. Otherwise ${emptyClaim}` };
   return {
     field,
     problem: `${problem}, and contains ${inWords(live.holds)}`,
     why: "its content would be lost",
-    remedy: `${keepsData(live) ? remedies[live.kind] : ""}${afterKill}`,
+    remedy: `${afterKill}${keepsData(live) ? `. Otherwise ${remedies[live.kind]}` : ""}`,
   };
 }
 
@@ -220,11 +220,14 @@ const foreignRelease = (
 ): FieldFinding => ({
   field,
   problem: `already exists (${chart || "unknown chart"}, ${status}), and does not belong to this stack`,
-  why: "two releases would allocate the same GPUs",
+  why:
+    takeOver === undefined
+      ? "Helm installs no second release of this name in a namespace"
+      : "two releases would allocate the same GPUs",
   remedy:
     takeOver === undefined
       ? "uninstall it, or give this stack's release another namespace"
-      : `to leave the release to the tool that installed it, set external. To take the release over, set takeOver: ${takeOver}`,
+      : `to leave the release to the tool that installed it, set \`external\`. To take the release over, set \`takeOver: ${takeOver}\``,
 });
 
 const chartName = (chart: string): string => chart.split("/").at(-1)!;

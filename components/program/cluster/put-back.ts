@@ -30,7 +30,7 @@ export async function putBack(
         problem: `the cluster no longer has the kind ${object.kind} (${object.apiVersion})`,
         why: "Kubernetes deleted the object together with its CRD, and cannot restore it without that CRD",
         remedy:
-          "install the chart or manifest with that CRD again, or remove the part of the stack that needs it, then run again",
+          "install the chart or manifest with that CRD again, or remove the field of the stack that creates this object. Then run again",
       });
       continue;
     }

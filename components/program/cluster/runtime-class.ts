@@ -29,7 +29,7 @@ export async function awaitFree(
       field,
       problem: `RuntimeClass ${name}, which does not belong to this stack, has the handler ${handler}`,
       why: "on Talos only the handler nvidia starts NVIDIA's runtime: the smoke test and the workloads would not start, or would see no card",
-      remedy: `run \`kubectl delete runtimeclass ${name}\`, because Kubernetes cannot change a handler (running pods stay). Then its owner must create it with \`handler: nvidia\``,
+      remedy: `run \`kubectl delete runtimeclass ${name}\`, because Kubernetes cannot change a handler (running pods stay). ${task.isExternal ? "Then its owner must create it with `handler: nvidia`" : "Then run again: the stack creates the class with `handler: nvidia`"}`,
     });
   const limit = parseDuration(task.limit);
   let isReported = false;

@@ -107,7 +107,7 @@ async function once(
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     report(
-      `untaint: the stack has no record of a taint, and could not check the node (${lastLine(error)})`,
+      `untaint: the stack has no record of a taint, and the program could not check the node (${lastLine(error)})`,
     );
     return [];
   }

@@ -153,7 +153,7 @@ export async function awaitTests(
     const differenceText = `the node offers ${allocatable} of ${resource}, but the plan expects ${units}`;
     const waitText = isOverdue
       ? ""
-      : `; the update waits up to ${formatDuration(patience)} for that number`;
+      : `; the update waits up to ${formatDuration(patience)} for ${units}`;
     reportChange(machine, `${passedText}; ${differenceText}${waitText}`);
     return isOverdue;
   };
@@ -210,7 +210,7 @@ export async function awaitTests(
     );
   };
 
-  const failureOf = async (test: Test, outcome: string): Promise<FieldFinding> => {
+  const failureOf = async (test: Test, outcome: string, isGone = false): Promise<FieldFinding> => {
     const { machine, job, resource } = test;
     const pods = await cluster.podsOfJob(namespace, job);
     const { allocatable, users, plugin } = await unitsAndPlugin(test);
@@ -231,7 +231,9 @@ export async function awaitTests(
       why: task.mustPass
         ? "upgrade.first lists this machine, so the other workers are updated only after a smoke test has passed on it"
         : "no workload may use a GPU before a smoke test has passed on it",
-      remedy: `${task.mustPass && otherUsers.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
+      remedy: isGone
+        ? "run the update again with `--refresh`, which creates the Job again"
+        : `${task.mustPass && otherUsers.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
     };
   };
 
@@ -261,10 +263,8 @@ export async function awaitTests(
     const jobs = await cluster.jobs(namespace);
     for (const test of openTests) {
       const isGone = !jobs.some(({ metadata }) => metadata?.name === test.job);
-      const outcome = isGone
-        ? "no longer exists: run the update with --refresh"
-        : `did not pass within ${formatDuration(limit)}`;
-      failed.push(await failureOf(test, outcome));
+      const outcome = isGone ? "no longer exists" : `did not pass within ${formatDuration(limit)}`;
+      failed.push(await failureOf(test, outcome, isGone));
     }
   }
   if (failed.length > 0) throw new Failure(...failed);

@@ -123,13 +123,13 @@ async function rivalPatchFindings(
     field,
     problem: `the patch ${id} in Omni, for ${scope}, also writes ${customizationPath}`,
     why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots again and again. Talos 1.14 and newer silently use only the first of the two",
-    remedy: `copy the patch's settings to machines.<name>.containerd of each machine, delete the patch (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
+    remedy: `copy the settings of this file to machines.<name>.containerd of each machine that the patch is for, remove the file from the patch (\`omnictl edit ${configPatchType} ${id}\`), and run again`,
   }));
   const overriding = overridingPatches(otherPatches, machine, ownIds, part.content).map(
     ({ id, scope, override }) => ({
       field,
       problem: `the patch ${id} in Omni, for ${scope}, sets ${override.key} to another value, in its document ${override.wins}`,
-      why: "Talos merges that document later, so the stack's value would have no effect",
+      why: "Talos merges that document after the stack's settings, so the stack's value would have no effect",
       remedy: `remove ${override.key} from the patch (\`omnictl edit ${configPatchType} ${id}\`), or set the same value in the stack`,
     }),
   );
@@ -156,7 +156,7 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
     field: `machines.${task.machine}.extensions`,
     problem: `${id} in Omni also lists extensions for this machine (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
     why: "Omni uses only one list for a machine and would ignore the stack's list, so the machine would get no driver",
-    remedy: `list the extensions that the machine needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`, after which Omni may reboot the machine), and run again`,
+    remedy: `list the extensions that the machine needs under machines.<name>.extensions, delete the list in Omni (\`omnictl delete ${extensionsType} ${id}\`, after which Omni may reboot the machine), and run again`,
   }));
 }
 

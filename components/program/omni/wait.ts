@@ -59,8 +59,8 @@ export async function waitForOmni(
       (last === missing.join("; ") ? missing : [last]).map((line) => ({
         field: `machines.${task.machine}`,
         problem: `${line} (after ${formatDuration(limit)})`,
-        why: "Omni has not applied the wanted state, so the machine's GPUs are not available",
-        remedy: `check \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, locks in Omni, and the machine's log, then run again`,
+        why: "the machine's GPUs are not available before Omni has applied the wanted state",
+        remedy: `check \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, whether the machine is locked in Omni, and the machine's log, then run again`,
       })),
     ),
   );

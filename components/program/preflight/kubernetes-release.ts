@@ -54,7 +54,7 @@ async function removals(
     const objects = await cluster.objectsAt(path);
     if (objects === undefined)
       report(
-        `not known whether the cluster has objects of ${path}, which Kubernetes ${step.target} removes (the credentials may not list them)`,
+        `not known whether the cluster has objects of ${path}, which Kubernetes ${step.target} removes (the credentials lack the right to list them)`,
       );
     else if (objects.length > 0) findings.push(removedFinding(path, objects, step));
   }
@@ -69,7 +69,7 @@ async function warnOfRequests(
   const requested = await cluster.requestedApis();
   const line =
     requested === undefined
-      ? `not known whether something uses an API that Kubernetes ${step.target} does not serve (the credentials may not read the metrics of kube-apiserver)`
+      ? `not known whether something uses an API that Kubernetes ${step.target} does not serve (the credentials lack the right to read the metrics of kube-apiserver)`
       : requestedLine(requested, step);
   if (line !== undefined) report(line);
 }

@@ -21,7 +21,7 @@ export async function foreignOffers(
   const { offers, withoutPlugin } = await cluster.gpuOffers();
   if (offers === undefined) {
     report(
-      "not known whether another GPU provider runs in the cluster: the credentials may not list DaemonSets or Deployments",
+      "not known whether another GPU provider runs in the cluster: the credentials lack the right to list DaemonSets or Deployments",
     );
     return [];
   }
@@ -55,13 +55,13 @@ function problemOf(
     managedBy === undefined ? "of an unknown owner" : `managed by ${managingToolText(managedBy)}`;
   const remove =
     managedBy === undefined
-      ? `kubectl delete ${kubectlName(title)} -n ${namespace}`
+      ? `run \`kubectl delete ${kubectlName(title)} -n ${namespace}\``
       : removeWords(managedBy);
   return {
     field: installs.field,
     problem: `the cluster already has a ${gpuProviderOfField(field).words} (${title}, ${whose}), and this stack would install its own`,
     why: "both GPU providers would allocate the same cards, and pods would fail after the reboots",
-    remedy: `to keep it, write \`external: { kind: ${field}, namespace: ${namespace} }\` instead of ${installs.field}. To replace it, ${remove}, then run again`,
+    remedy: `to keep the existing one, write \`external: { kind: ${field}, namespace: ${namespace} }\` instead of ${installs.field}. To replace the existing one, ${remove}, then run again`,
   };
 }
 

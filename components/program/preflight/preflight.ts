@@ -171,7 +171,7 @@ async function askKubernetes(
     const foreign = foreignCredentials(error.message);
     if (foreign !== undefined) return { findings: [foreign] };
     report(
-      `Kubernetes at ${cluster.server}: no answer, so its checks are skipped (${lastLine(error)})`,
+      `Kubernetes at ${cluster.server}: the request failed, so the checks of the cluster are skipped (${lastLine(error)})`,
     );
     return noAnswer;
   }
@@ -234,9 +234,9 @@ function unreachable(
     {
       field: "kubeconfig",
       problem: `the Kubernetes API at ${server} did not answer within ${limitText}`,
-      why: "machines could not be drained, and nothing could be installed after their reboot, so the update stopped before it changed anything",
+      why: "without Kubernetes, the update can drain no machine, and can install nothing after the reboots. It stopped before it changed anything",
       remedy:
-        "check the URL, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), then run again. To reboot machines without a drain, set upgrade.drain: false",
+        "check the URL, and that a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), then run again. To reboot machines without a drain, set `upgrade.drain: false`",
     },
   ];
 }
@@ -259,7 +259,7 @@ async function warnOfClass(
   const moreText = otherPods.length > 5 ? ` and ${otherPods.length - 5} more` : "";
   if (otherPods.length > 0)
     report(
-      `warning: no machine will have a handler for RuntimeClass ${name}, which these pods use: ${otherPods.slice(0, 5).join(", ")}${moreText}; remove runtimeClassName from their manifests, or they will not restart`,
+      `warning: no machine will have a handler for RuntimeClass ${name}, which these pods use: ${otherPods.slice(0, 5).join(", ")}${moreText}; remove runtimeClassName from their manifests, or these pods cannot start again`,
     );
 }
 

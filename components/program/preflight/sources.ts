@@ -28,7 +28,7 @@ export async function askForChart(
       field,
       problem,
       why: "machines would reboot first, and then their GPU provider could not be installed",
-      remedy: `${remedy}. If charts come from a mirror, set TALOS_GPU_CHARTS to the mirror's address, or to none, which skips this check`,
+      remedy: `${remedy}. If charts come from a mirror, set TALOS_GPU_CHARTS to the mirror's address. The value \`none\` skips this check`,
     },
   ];
 

@@ -110,7 +110,8 @@ async function once(
     });
     const retryAfter = readRetryAfter(response.headers.get("retry-after") ?? "");
     const body = await bodyOf(response);
-    if (body === undefined) return { unknown: `its answer has more than ${longestBody >> 20} MiB` };
+    if (body === undefined)
+      return { unknown: `the server's answer has more than ${longestBody >> 20} MiB` };
     return { status: response.status, body, ...defined({ retryAfter }) };
   } catch (error) {
     const { name, message, cause } = error as Error & {

@@ -114,7 +114,7 @@ export class BootGuard {
     const revertsOnReboot =
       !problem.includes(kubeletFails) && (await this.machine.isUnconfirmed().catch(() => false));
     const nextStep = revertsOnReboot
-      ? "That reboot also rolls back to the previous image, because Talos has not confirmed the upgrade. Then run again, which upgrades the machine with one more reboot"
+      ? "The reboot that ends the pause also rolls back to the previous image, because Talos has not confirmed the upgrade. Then run again: one more reboot upgrades the machine"
       : "Then run again";
     return `${this.options.remedy}. ${nextStep}`;
   }

@@ -61,7 +61,7 @@ export async function pullKubernetes(run: Run): Promise<void> {
         phase: "images" as const,
         noun: "image",
         unimplemented: `this Talos release pulls ${image} when ${part} starts`,
-        why: `${part} needs this image, so the update stopped: nothing was changed on the machine, and nothing was drained`,
+        why: `${part} needs this image, so the update stopped before it drained the node or applied the configuration`,
         remedy:
           "check that the image exists and that the machine reaches its registry, then run again",
       };
@@ -175,7 +175,7 @@ export async function awaitKubernetes(run: Run): Promise<void> {
         field: `machines.${task.machine}`,
         problem: `Kubernetes on this machine does not agree with the machine's configuration: ${last} (after ${formatDuration(limit)})`,
         why: "the update changes the next machine only after this machine runs the new release. Machines that were changed earlier keep the new release",
-        remedy: `look at ${placesOf(task)}, repair the cause and run again: the program continues to wait`,
+        remedy: `look at ${placesOf(task)}, repair the cause and run again: the program then waits again`,
       }),
     ),
   );

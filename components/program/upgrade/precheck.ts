@@ -121,7 +121,7 @@ export async function precheck(
             : {
                 field: `machines.${run.task.machine}`,
                 problem: `its health could not be checked ${limitText} (last: ${last})`,
-                why: "the update installs several Talos releases one after another, each only on a healthy machine",
+                why: "the update drains and reboots a machine only after this check",
                 remedy: "make sure that the machine and Kubernetes answer, then run again",
               },
       ),
@@ -168,9 +168,9 @@ async function problemsOf(
           {
             field: "talos-gpu:kubeconfig",
             problem: "the machine must reboot, but its drain needs a kubeconfig, and there is none",
-            why: "its pods would be killed without an eviction",
+            why: "without a drain, the reboot would kill the machine's pods without an eviction",
             remedy:
-              "pass the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
+              "pass the kubeconfig (stack configuration or KUBECONFIG), or set `upgrade.drain: false`",
           },
         ]
       : []),

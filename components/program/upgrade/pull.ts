@@ -72,7 +72,7 @@ const pullInto = (run: Run, place: InstallerPlace): Promise<void> =>
       image: run.task.installerImage,
       place,
       unimplemented: "this Talos release pulls the installer during the upgrade",
-      why: "the upgrade needs this installer, so the update stopped: nothing was changed on the machine, and nothing was drained",
+      why: "the upgrade needs this installer, so the update stopped before the drain and the reboot of this upgrade",
       remedy:
         "check that the Image Factory has every extension for this release and that the machine reaches the Factory, then run again",
     },
@@ -130,7 +130,7 @@ export async function pullImage(
             throw new Failure({
               field,
               problem: `its disk has no room for the ${noun}: ${pullReason}`,
-              why: "Talos would retry this for 20 minutes, so the update stopped: nothing was changed on the machine, and nothing was drained",
+              why: "Talos would retry this for 20 minutes, so the update stopped before the drain and the reboot of this upgrade",
               remedy: `free some space (\`talosctl -n ${task.address} usage /var\` shows what uses it), or enlarge the volume EPHEMERAL, then run again`,
             });
           const silenceText =

@@ -29,7 +29,7 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     (limitText) => ({
       field: `machines.${task.machine}.address`,
       problem: `the machine at ${task.address} was not up ${limitText}`,
-      why: "the update cannot go on without an answer, and nothing was changed on the machine",
+      why: "the update goes on only once the machine is up, and nothing was changed on the machine",
       remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
     }),
   );

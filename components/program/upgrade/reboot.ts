@@ -246,8 +246,8 @@ async function bootOnce(
     why: "it is unknown whether the machine runs the wanted image. If its node was drained, the node stays cordoned",
     remedy:
       isUnreachable && !runsImage(before, task)
-        ? `look at its console. ${onlyByConsole}. Once the machine runs, make the running image the default with \`talosctl -n ${task.address} rollback\`, then run again`
-        : `look at ${isUnreachable ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
+        ? `look at the machine's console. ${onlyByConsole}. Then make the running image the default with \`talosctl -n ${task.address} rollback\`, and run again`
+        : `look at ${isUnreachable ? "the machine's console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
   });
   const notRebooted = (message: string): FieldFinding => ({
     ...failureOf(`the machine was not rebooted: ${message}`),

@@ -79,7 +79,7 @@ export function runOf(task: UpgradeTask, context: UpgradeContext): Run {
     poll: task.pollSeconds * 1_000,
     guard: new BootGuard(machine, {
       name: task.machine,
-      remedy: `correct that setting in the stack or in the machine's configuration (\`talosctl -n ${task.address} edit machineconfig\` ends the pause with a reboot)`,
+      remedy: `correct the cause in the stack, or in the machine's configuration with \`talosctl -n ${task.address} edit machineconfig\`, which ends the pause with a reboot`,
       report,
     }),
     phases: new Phases(clock, report, (phase) => changesSomething(phase) && context.touches?.()),

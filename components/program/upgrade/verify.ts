@@ -56,7 +56,7 @@ async function awaitDriver({
   const findingOf = (problem: string): FieldFinding => ({
     field,
     problem: `${problem} (after ${limitText})`,
-    why: "pods would get no GPU there",
+    why: "pods would get no GPU on this machine",
     remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`talosctl -n ${task.address} services\`, check the card, and the driver's flavour and branch, then run again`,
   });
   await waitOrFail(clock, { limit, poll, look }, (_, last) => [

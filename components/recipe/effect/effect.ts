@@ -280,7 +280,7 @@ function effectOfAddition(state: MachineState): MachineEffect {
     configuration === "omni" ? "Omni has not already brought it to" : "it does not already run";
   return {
     reboots: "only if",
-    because: `${subject} ${image} and this configuration`,
+    because: `${subject} ${image} and the stack's configuration`,
     changes: [],
   };
 }
@@ -345,9 +345,9 @@ function conditionOf(
     return `this changes ${configurationText}: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))
-    return `it differs from what the last update left: ${reasons(perhaps)}`;
+    return `it differs from what the last update left (checked because of ${reasons(perhaps)})`;
   if (perhaps.length > 0)
-    return `Talos generates a different configuration for it: ${reasons(perhaps)}`;
+    return `Talos generates a different configuration for it because of ${reasons(perhaps)}`;
   if (before.address !== after.address) return `another machine answers at ${after.address}`;
   return undefined;
 }

@@ -53,7 +53,7 @@ test("a kubelet that fails at every start is reported with its last error", () =
       kubeletFailure,
     ),
   ).toEqual([
-    'the kubelet fails at every start, and Talos waits 70 minutes for it: failed to run Kubelet: validate CRI v1 runtime API for endpoint "unix:///run/containerd/containerd.sock": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService',
+    'the kubelet fails at every start (failed to run Kubelet: validate CRI v1 runtime API for endpoint "unix:///run/containerd/containerd.sock": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService), and Talos waits 70 minutes for the kubelet',
   ]);
   expect(errorsOf(...fourFailures, kubeletFailure.slice(0, 200))[0]).toContain(
     "going to restart forever",

@@ -187,7 +187,7 @@ test("the gate waits until the kubelet offers the planned number of GPUs", () =>
       passed: true,
       seconds: { atLeast: 8, lessThan: 10 },
       logs: [
-        "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, but the plan expects 2; the update waits up to 1m for that number",
+        "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, but the plan expects 2; the update waits up to 1m for 2",
         "gpu-1: its smoke test passed",
       ],
     },
@@ -201,7 +201,7 @@ test("the gate waits for a missing card no longer than its patience", () =>
       passed: true,
       seconds: 60,
       logs: [
-        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3; the update waits up to 1m for that number",
+        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3; the update waits up to 1m for 3",
         "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, but the plan expects 3",
       ],
     },

@@ -187,7 +187,7 @@ describe("omni-apply", () => {
         expect: {
           error: [
             "machines.gpu-1.containerd: the patch 300-cdi-containerd in Omni, for the whole cluster frank",
-            "omnictl delete ConfigPatches.omni.sidero.dev 300-cdi-containerd",
+            "omnictl edit ConfigPatches.omni.sidero.dev 300-cdi-containerd",
           ],
         },
       }));

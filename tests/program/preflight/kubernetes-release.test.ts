@@ -87,7 +87,11 @@ describe("the preflight goes on and reports what is unknown if", () => {
       { apiServers: [] },
       /kube-system shows no pod of kube-apiserver/,
     ],
-    ["the metrics may not be read", { requestedApis: undefined }, /may not read the metrics/],
+    [
+      "the metrics may not be read",
+      { requestedApis: undefined },
+      /lack the right to read the metrics/,
+    ],
     [
       "a resource may not be listed",
       { objectsByPath: { [schedulingContexts]: undefined } },

@@ -444,7 +444,7 @@ describe("the preflight accepts", () => {
           'Kubernetes: nodes: nodes is forbidden: User "x" cannot list',
         ),
       },
-      logs: /no answer, so its checks are skipped \(.*forbidden/,
+      logs: /the request failed, so the checks of the cluster are skipped \(.*forbidden/,
     }));
 
   test("a machine that is down", () =>

@@ -56,7 +56,7 @@ test("an endless answer is cut off at 32 MiB", async () => {
   });
   const fetchSpy = jest.spyOn(globalThis, "fetch").mockResolvedValue(new Response(body));
   expect(await new RealWeb(new FakeClock(), {}).get("https://helm.example/index.yaml")).toEqual({
-    unknown: "its answer has more than 32 MiB",
+    unknown: "the server's answer has more than 32 MiB",
   });
   expect(sent).toBeLessThan(40);
   fetchSpy.mockRestore();

@@ -81,7 +81,7 @@ describe("an upgrade", () => {
       expect: {
         error: [
           /could not pull \S+: waited 10m for installer .*Talos reports no error: the registry does not answer the machine/,
-          /Talos reports no error.*nothing was drained/,
+          /Talos reports no error.*the update stopped before the drain/,
         ],
         minutes: { lessThan: 11 },
         kubernetesCalls: [],
@@ -185,7 +185,7 @@ describe("an upgrade", () => {
         timing: { install: 40, boot: Infinity },
       },
       expect: {
-        error: ["look at its console, repair the cause"],
+        error: ["look at the machine's console, repair the cause"],
         errorLacks: ["rollback"],
         machineCalls: ["reboot"],
       },

@@ -182,7 +182,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: {
         error: [
           `machines.gpu-1: the machine could not pull ${imageName("kube-apiserver", NEW)}`,
-          "nothing was changed on the machine",
+          "the update stopped before it drained the node",
           "its registry",
         ],
         machine: { active: controlPlane(OLD) },

@@ -6,7 +6,7 @@ import { type Event, runUpgrade, type UpgradeRun } from "./scenario";
 // Boots that Talos does not complete.
 
 const kubeletFails =
-  "the kubelet fails at every start, and Talos waits 70 minutes for it: unknown service runtime.v1.RuntimeService";
+  "the kubelet fails at every start (unknown service runtime.v1.RuntimeService), and Talos waits 70 minutes for the kubelet";
 
 describe("after an upgrade", () => {
   test("a paused boot ends the run at once if its pause outlasts the limit", () =>
@@ -244,7 +244,7 @@ describe("a boot that is paused before the run", () => {
       unconfirmedUpgradeTo: "v1.13.1",
       cluster: clusterWithNodeNotReady,
       events: rebootEndsPause,
-      expect: { error: ["That reboot also rolls back to the previous image"] },
+      expect: { error: ["The reboot that ends the pause also rolls back to the previous image"] },
     }));
 
   test("fails with an error that promises no rollback, if the kubelet fails", () =>

@@ -161,7 +161,7 @@ const updateCases: Updates[] = [
     before: null,
     reboots: "only if",
     because:
-      /^it does not already run Talos v1\.11\.1 with schematic [0-9a-f]{12} and this configuration/,
+      /^it does not already run Talos v1\.11\.1 with schematic [0-9a-f]{12} and the stack's configuration/,
     drained: "for at most 5m",
     awayForAtMost: "45m",
   },
@@ -208,28 +208,31 @@ const updateCases: Updates[] = [
     stack: "rtx5070ti",
     after: { reconcileToken: "one" },
     reboots: "only if",
-    because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
+    because:
+      /^it differs from what the last update left \(checked because of reconcileToken: \(none\) → one\)$/,
   },
   {
     name: "a new reconcileToken",
     stack: "velaryon",
     after: { reconcileToken: "one" },
     reboots: "only if",
-    because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
+    because:
+      /^it differs from what the last update left \(checked because of reconcileToken: \(none\) → one\)$/,
   },
   {
     name: "a new reconcileToken",
     stack: "frank",
     after: { reconcileToken: "one" },
     reboots: "only if",
-    because: /^it differs from what the last update left: reconcileToken: \(none\) → one$/,
+    because:
+      /^it differs from what the last update left \(checked because of reconcileToken: \(none\) → one\)$/,
   },
   {
     name: "a changed reconcileToken",
     stack: "rtx5070ti",
     after: { reconcileToken: "two" },
     reboots: "only if",
-    because: /one → two$/,
+    because: /one → two\)$/,
     before: { reconcileToken: "one" },
   },
   {
@@ -237,7 +240,7 @@ const updateCases: Updates[] = [
     stack: "velaryon",
     after: { reconcileToken: "two" },
     reboots: "only if",
-    because: /one → two$/,
+    because: /one → two\)$/,
     before: { reconcileToken: "one" },
   },
   {
@@ -245,7 +248,7 @@ const updateCases: Updates[] = [
     stack: "frank",
     after: { reconcileToken: "two" },
     reboots: "only if",
-    because: /one → two$/,
+    because: /one → two\)$/,
     before: { reconcileToken: "one" },
   },
   {
@@ -253,7 +256,7 @@ const updateCases: Updates[] = [
     stack: "rtx5070ti",
     after: {},
     reboots: "only if",
-    because: /two → \(none\)$/,
+    because: /two → \(none\)\)$/,
     before: { reconcileToken: "two" },
   },
   {
@@ -261,7 +264,7 @@ const updateCases: Updates[] = [
     stack: "velaryon",
     after: {},
     reboots: "only if",
-    because: /two → \(none\)$/,
+    because: /two → \(none\)\)$/,
     before: { reconcileToken: "two" },
   },
   {
@@ -269,7 +272,7 @@ const updateCases: Updates[] = [
     stack: "frank",
     after: {},
     reboots: "only if",
-    because: /two → \(none\)$/,
+    because: /two → \(none\)\)$/,
     before: { reconcileToken: "two" },
   },
   {
