@@ -42,7 +42,9 @@ describe("adopt", () => {
     expect(message).toContain(
       "machines.gpu-1.patches: with the stack's patches, the machine's configuration has both the document HostnameConfig and the field machine.features.stableHostname; ",
     );
-    expect(message).toContain("(machine.features.stableHostname: auto: stable of HostnameConfig)");
+    expect(message).toContain(
+      "(machine.features.stableHostname becomes auto: stable of HostnameConfig)",
+    );
     expect(message).toContain(
       "the document KubeletConfig and the field machine.kubelet.extraMounts",
     );
