@@ -23,17 +23,34 @@ const runPulumiWithBackend = (backend: string, ...args: string[]): string =>
   });
 
 const stateFile = path.join(folder, ".pulumi/stacks/p/a.json");
-const expectReadableState = (): void =>
-  expect(JSON.parse(runPulumi("stack", "export"))).toMatchObject({ version: 3 });
+const exportState = (): unknown => JSON.parse(runPulumi("stack", "export"));
+
+/** Writes a state with one resource into `<name>.json`. */
+function writeState(name: string): void {
+  const urn = `urn:pulumi:a::p::pulumi:pulumi:Stack::${name}`;
+  const deployment = {
+    manifest: { time: "2026-01-01T00:00:00Z", magic: "", version: "" },
+    resources: [{ urn, custom: false, type: "pulumi:pulumi:Stack" }],
+  };
+  fs.writeFileSync(path.join(folder, `${name}.json`), JSON.stringify({ version: 3, deployment }));
+}
 
 (pulumi === undefined ? describe.skip : describe)(
   "state files after Pulumi was killed, or the power failed, during a write",
   () => {
+    let previousState: unknown;
+    let newestState: unknown;
+
     beforeAll(() => {
       fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
       runPulumi("stack", "init", "a");
-      fs.writeFileSync(path.join(folder, "state.json"), runPulumi("stack", "export"));
-      runPulumi("stack", "import", "--file", "state.json");
+      writeState("previous");
+      writeState("newest");
+      runPulumi("stack", "import", "--file", "previous.json");
+      previousState = exportState();
+      runPulumi("stack", "import", "--file", "newest.json");
+      newestState = exportState();
+      expect(newestState).not.toEqual(previousState);
     });
 
     test("Pulumi reports a truncated state file, and the backup next to it has the previous state", () => {
@@ -42,7 +59,7 @@ const expectReadableState = (): void =>
         /failed to load checkpoint: .*unexpected end of JSON input/,
       );
       fs.copyFileSync(`${stateFile}.bak`, stateFile);
-      expectReadableState();
+      expect(exportState()).toEqual(previousState);
     });
 
     // Pulumi replaces the file of the state in one step, but writes its attributes in place (gocloud.dev,
@@ -56,8 +73,8 @@ const expectReadableState = (): void =>
         fs.copyFileSync(`${stateFile}.bak`, stateFile);
         expect(() => runPulumi("stack", "export")).toThrow(readError);
         fs.rmSync(`${stateFile}.attrs`);
-        expectReadableState();
-        runPulumi("stack", "import", "--file", "state.json");
+        expect(exportState()).toEqual(previousState);
+        runPulumi("stack", "import", "--file", "newest.json");
         expect(fs.existsSync(`${stateFile}.attrs`)).toBe(true);
       },
     );
@@ -71,10 +88,10 @@ const expectReadableState = (): void =>
         "--stack",
         "a",
         "--file",
-        "state.json",
+        "newest.json",
       );
       expect(fs.existsSync(`${stateFile}.attrs`)).toBe(false);
-      expectReadableState();
+      expect(exportState()).toEqual(newestState);
     });
 
     test.each([
