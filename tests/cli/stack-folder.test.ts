@@ -130,7 +130,7 @@ describe("the stack selected in Pulumi", () => {
     const stackText = fs.readFileSync(path.join(stacksDir, "Pulumi.velaryon.yaml"));
     fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), stackText);
     const run = (PULUMI_HOME: string) => runVerb("plan", plan, [], { PULUMI_HOME });
-    expect((await run(pulumi)).result).toContain("## Plan of dev");
+    expect((await run(pulumi)).stdout).toContain("## Plan of dev");
     await expect(run("/nowhere")).rejects.toThrow(
       /^--stack: is missing, and Pulumi has no stack selected here, so/,
     );

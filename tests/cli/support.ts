@@ -78,9 +78,10 @@ export function setupCli(): CliTestBed {
 const bundleCli = (folder: string): Promise<void> => bundle(folder, ["cli"]);
 
 /**
- * Runs a verb in this process; returns its status, its result and each of its remarks.
+ * Runs a verb in this process; returns its status, its output and each of its remarks. The remarks are the parts of
+ * `stderr`.
  *
- * @param screen where the result goes. Default: a program reads it.
+ * @param screen what reads the standard output. Default: a program reads it.
  */
 export async function runVerb(
   name: string,
@@ -89,15 +90,15 @@ export async function runVerb(
   environment: NodeJS.ProcessEnv = {},
   screen: Pick<Output, "colour" | "columns"> = { colour: false },
 ) {
-  let result = "";
+  let stdout = "";
   const remarks: string[] = [];
   const output = printingTo({
-    result: (text) => void (result += text),
+    result: (text) => void (stdout += text),
     remark: (text) => void remarks.push(text),
     ...screen,
   });
   const status = await verb.run(parseOptions(name, verb, [...argv], environment), output);
-  return { status, result, remarks, remark: remarks.join("") };
+  return { status, stdout, remarks, stderr: remarks.join("") };
 }
 
 /** The command's exit status and output. */

@@ -29,8 +29,8 @@ const talconfig = (patchFile: string, otherFields: object = {}): string =>
   });
 
 async function checkFile(file: string, ...argv: string[]) {
-  const { status, result } = await runVerb("check", check, [file, "--json", ...argv]);
-  const { findings, unread } = JSON.parse(result) as {
+  const { status, stdout } = await runVerb("check", check, [file, "--json", ...argv]);
+  const { findings, unread } = JSON.parse(stdout) as {
     findings: FileFinding[];
     unread: { file: string; problem: string }[];
   };
@@ -97,10 +97,10 @@ describe("a file that a talconfig names", () => {
       });
       expect(unread[0]).toMatch(command);
       const importResult = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
-      expect(importResult.result).toContain("model: L4");
+      expect(importResult.stdout).toContain("model: L4");
       expect(importResult.status).toBe(1);
-      expect(importResult.remark).toMatch(command);
-      expect(`${unread.join()}${importResult.remark}`).not.toMatch(/take it out/);
+      expect(importResult.stderr).toMatch(command);
+      expect(`${unread.join()}${importResult.stderr}`).not.toMatch(/take it out/);
     },
   );
 
@@ -160,9 +160,9 @@ describe("a file that a talconfig names", () => {
     fs.writeFileSync(path.join(folder, "x.yaml"), "machine: {}\n");
     const file = path.join(folder, "talos/talconfig.yaml");
     fs.writeFileSync(file, talconfig("../x.yaml"));
-    const { result, remark } = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
-    expect(result).toContain("model: L4");
-    expect(remark).toMatch(
+    const { stdout, stderr } = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
+    expect(stdout).toContain("model: L4");
+    expect(stderr).toMatch(
       /FILE: patches refers to \S*x\.yaml, which cannot be read \(it is outside of .*git repository/,
     );
   });
@@ -187,11 +187,11 @@ describe("the variables of a talconfig", () => {
   test("are filled in by check only with --env, which refuses an unset variable", async () => {
     const folder = makeRepository({ "talconfig.yaml": text });
     for (const format of ["text", "github", "sarif"]) {
-      const { result, remark } = await run(folder, `--format=${format}`);
-      expect(result + remark).not.toContain("s3cr3t");
+      const { stdout, stderr } = await run(folder, `--format=${format}`);
+      expect(stdout + stderr).not.toContain("s3cr3t");
     }
     const withVariable = await run(folder, "--env=MY_SECRET");
-    expect(withVariable.result).toContain("machine.s3cr3t is not a field");
+    expect(withVariable.stdout).toContain("machine.s3cr3t is not a field");
     await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
   });
 
@@ -203,14 +203,14 @@ describe("the variables of a talconfig", () => {
       runVerb("import", importFiles, [folder, "--gpu=gpu=L4", ...argv], {
         MY_ADDRESS: "192.0.2.99",
       });
-    const { result, remark } = await runImport();
-    expect(result + remark).not.toContain("192.0.2.99");
+    const { stdout, stderr } = await runImport();
+    expect(stdout + stderr).not.toContain("192.0.2.99");
     // The rest can be planned. clustertool keeps addresses in an encrypted file.
-    expect(result).toContain("address: gpu\n");
-    expect(remark).toMatch(
+    expect(stdout).toContain("address: gpu\n");
+    expect(stderr).toMatch(
       /machines\.gpu\.address: contains a variable .*, so the stack uses the name gpu .*\(--env-file\)/,
     );
-    expect((await runImport("--env=MY_ADDRESS")).result).toContain("address: 192.0.2.99");
+    expect((await runImport("--env=MY_ADDRESS")).stdout).toContain("address: 192.0.2.99");
   });
 
   const files = { "talos/talconfig.yaml": text, "clusterenv.yaml": "MY_SECRET: shown\n" };
@@ -218,24 +218,24 @@ describe("the variables of a talconfig", () => {
   test("are filled in from --env-file", async () => {
     const folder = makeRepository(files);
     const file = path.join(folder, "talos/talconfig.yaml");
-    expect((await run(file)).result).not.toContain("shown");
+    expect((await run(file)).stdout).not.toContain("shown");
     const withEnvFile = await run(file, "--env-file", path.join(folder, "clusterenv.yaml"));
-    expect(withEnvFile.result).toContain("machine.shown is not a field");
+    expect(withEnvFile.stdout).toContain("machine.shown is not a field");
   });
 
   test("are filled in from the project's talenv.yaml", async () => {
     const folder = makeRepository({ ...files, "talos/talenv.yaml": "MY_SECRET: shown\n" });
-    const { result } = await run(path.join(folder, "talos/talconfig.yaml"));
-    expect(result).toContain("machine.shown is not a field");
+    const { stdout } = await run(path.join(folder, "talos/talconfig.yaml"));
+    expect(stdout).toContain("machine.shown is not a field");
   });
 
   test("are not read from a talenv.yaml that is a link out of the repository", async () => {
     const folder = makeRepository(files);
     const outside = makeRepository({ "config.json": '{"MY_SECRET": "s3cr3t"}' });
     fs.symlinkSync(path.join(outside, "config.json"), path.join(folder, "talos/talenv.yaml"));
-    const { result, remark } = await run(path.join(folder, "talos/talconfig.yaml"));
-    expect(result + remark).not.toContain("s3cr3t");
-    expect(remark).toMatch(
+    const { stdout, stderr } = await run(path.join(folder, "talos/talconfig.yaml"));
+    expect(stdout + stderr).not.toContain("s3cr3t");
+    expect(stderr).toMatch(
       /variables refers to \S*talenv\.yaml, which cannot be read \(it is outside of/,
     );
   });

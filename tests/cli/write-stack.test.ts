@@ -81,8 +81,8 @@ test.each([
     /Pulumi\.dev\.yaml already exists and was not overwritten/,
   );
   expect(fs.readFileSync("Pulumi.dev.yaml", "utf8")).toBe(text);
-  const { result } = await runImport([], selectedStack); // `selected` is not an explicit name of the stack
-  expect(result).toContain("talos-gpu:machines:");
+  const { stdout } = await runImport([], selectedStack); // `selected` is not an explicit name of the stack
+  expect(stdout).toContain("talos-gpu:machines:");
   await runImport(["--stack", "dev", "--force"]);
   expect(readStack().config).toMatchObject({
     "talos-gpu:machines": { gpu: expect.anything() as unknown },

@@ -11,7 +11,7 @@ const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 test("a talconfig is checked together with its patches for its Talos release", async () => {
   const faultless = await runCheck(home);
   expect(faultless.status).toBe(0);
-  expect(faultless.result).toBe("");
+  expect(faultless.stdout).toBe("");
   expect(faultless.remarks).toEqual([
     expect.stringMatching(/^Nothing is wrong in\n {2}\S+admission\.yaml(?:\n {2}\S+){4}$/),
   ]);
@@ -26,9 +26,9 @@ test("a talconfig is checked together with its patches for its Talos release", a
   fs.writeFileSync(path.join(folder, "talenv.yaml"), "talosVersion: v1.12.6\n");
   const previousFolder = process.cwd();
   process.chdir(folder); // annotations of a pull request need paths relative to this folder
-  const { status, result } = await runCheck(".").finally(() => process.chdir(previousFolder));
+  const { status, stdout } = await runCheck(".").finally(() => process.chdir(previousFolder));
   expect(status).toBe(1);
-  expect(result).toMatch(
+  expect(stdout).toMatch(
     /^patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/,
   );
 });
@@ -40,7 +40,7 @@ test("a file without a release is checked for the release and GPU provider of th
     '        [plugins."io.containerd.cri.v1.runtime".containerd]\n          default_runtime_name = "nvidia"\n' +
     "sops:\n  mac: ENC[AES256_GCM,data:a]\n";
   const adviceFor = async (files: Record<string, string>) => {
-    const { findings } = JSON.parse((await runCheck(folderWith(files), "--json")).result) as {
+    const { findings } = JSON.parse((await runCheck(folderWith(files), "--json")).stdout) as {
       findings: FileFinding[];
     };
     expect(findings.flatMap(({ talos }) => talos)).toEqual(findings.map(() => "v1.13.6"));
@@ -66,12 +66,12 @@ test("with --gpu, check reports a driver that does not support the card", async 
   const folder = folderWith({
     "a.yaml": `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`,
   });
-  expect((await runCheck(folder, "--talos=v1.12.6")).result).toBe("");
-  expect((await runCheck(folder, "--talos=v1.12.6", "--gpu=10de:1b06")).result).toMatch(
+  expect((await runCheck(folder, "--talos=v1.12.6")).stdout).toBe("");
+  expect((await runCheck(folder, "--talos=v1.12.6", "--gpu=10de:1b06")).stdout).toMatch(
     /open kernel modules do not support the GTX 1080 Ti/,
   );
   const newest = await runCheck(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
-  expect(newest.result).toMatch(
+  expect(newest.stdout).toMatch(
     /the production driver .* is supported only up to branch 580; .*; use the extensions of branch lts/,
   );
   await expect(runCheck(folder, "--gpu=any")).rejects.toThrow("--gpu: any is not a known card");
@@ -83,17 +83,17 @@ test("a warning about a machine's card has its file in each format, and the exit
   const folder = folderWith({ "gpu.yaml": text });
   const runForCard = (...options: string[]) =>
     runCheck(folder, "--gpu=RTX 3090", "--talos=v1.13.6", ...options);
-  const { status, result } = await runForCard();
+  const { status, stdout } = await runForCard();
   expect(status).toBe(0);
-  expect(result).toMatch(
+  expect(stdout).toMatch(
     /^\S+gpu\.yaml:3: warning: a kernel argument or a patch binds every RTX 3090 .*10de:2204.*; remove this ID, or bind/,
   );
-  expect((await runForCard("--format=github")).result).toMatch(/^::warning file=/);
-  const sarif: unknown = JSON.parse((await runForCard("--format=sarif")).result);
+  expect((await runForCard("--format=github")).stdout).toMatch(/^::warning file=/);
+  const sarif: unknown = JSON.parse((await runForCard("--format=sarif")).stdout);
   expect(sarif).toMatchObject({ runs: [{ results: [{ level: "warning" }] }] });
-  const json: unknown = JSON.parse((await runForCard("--json")).result);
+  const json: unknown = JSON.parse((await runForCard("--json")).stdout);
   expect(json).toMatchObject({ findings: [{ check: "card-passed-on", severity: "warning" }] });
-  expect((await runCheck(folder, "--gpu=RTX 4090")).result).not.toMatch(/virtual machines/);
+  expect((await runCheck(folder, "--gpu=RTX 4090")).stdout).not.toMatch(/virtual machines/);
 });
 
 describe("a remedy uses fields of the file instead of a stack's, for", () => {
@@ -129,12 +129,12 @@ describe("a remedy uses fields of the file instead of a stack's, for", () => {
       remedy: /, or use your own Image Factory or installer image for an extension of your own$/,
     },
   ])("$name", async ({ file, remedy }) => {
-    const { result } = await runCheck(
+    const { stdout } = await runCheck(
       folderWith({ "gpu.yaml": file }),
       "--talos=v1.13.6",
       "--json",
     );
-    const { findings } = JSON.parse(result) as { findings: Record<string, unknown>[] };
+    const { findings } = JSON.parse(stdout) as { findings: Record<string, unknown>[] };
     expect(findings).toMatchObject([
       { remedy: remedy instanceof RegExp ? expect.stringMatching(remedy) : remedy },
     ]);
@@ -149,27 +149,27 @@ test("findings and remarks print relative arguments as absolute paths", async ()
   });
   const relativePath = path.relative(process.cwd(), folder);
   expect(relativePath).toMatch(/^\.\./);
-  const { result, remark } = await runCheck(relativePath, `${relativePath}/./none.yaml`);
-  expect(result).toMatch(new RegExp(`^${folder}/gpu\\.yaml:2: `));
-  for (const name of ["nvidia", "none"]) expect(remark).toContain(`${folder}/${name}.yaml: `);
-  expect(result + remark).not.toContain("../");
+  const { stdout, stderr } = await runCheck(relativePath, `${relativePath}/./none.yaml`);
+  expect(stdout).toMatch(new RegExp(`^${folder}/gpu\\.yaml:2: `));
+  for (const name of ["nvidia", "none"]) expect(stderr).toContain(`${folder}/${name}.yaml: `);
+  expect(stdout + stderr).not.toContain("../");
 });
 
 test("in a terminal a finding's place and problem have colours, and the text is the same", async () => {
   const folder = folderWith({ "gpu.yaml": "machine:\n  sysctl: {}\n" });
   const plain = await runCheck(folder);
   const coloured = await runVerb("check", check, [folder], {}, { colour: true, columns: 80 });
-  expect(coloured.result).toContain(`\u001b[36m${folder}/gpu.yaml:2:\u001b[39m`);
-  expect(coloured.result).toContain("\u001b[31mmachine.sysctl is not a field");
-  expect(stripVTControlCharacters(coloured.result)).toBe(plain.result);
+  expect(coloured.stdout).toContain(`\u001b[36m${folder}/gpu.yaml:2:\u001b[39m`);
+  expect(coloured.stdout).toContain("\u001b[31mmachine.sysctl is not a field");
+  expect(stripVTControlCharacters(coloured.stdout)).toBe(plain.stdout);
 });
 
 test("--format=github and --format=sarif print a finding with its file, line and check", async () => {
   const file = path.join(folderWith({ "a,b.yaml": "machine:\n  sysctl: {}\n" }), "a,b.yaml");
-  expect((await runCheck(file, "--format=github")).result).toMatch(
+  expect((await runCheck(file, "--format=github")).stdout).toMatch(
     /^::error file=\S+a%2Cb\.yaml,line=2,title=patch-schema::machine\.sysctl is not a field [^\n]+\n$/,
   );
-  const sarif = JSON.parse((await runCheck(file, "--format=sarif")).result) as { runs: unknown[] };
+  const sarif = JSON.parse((await runCheck(file, "--format=sarif")).stdout) as { runs: unknown[] };
   expect(sarif).toMatchObject({
     version: "2.1.0",
     runs: [
@@ -209,14 +209,14 @@ test("unreadable files are reported only if they contain the word nvidia or are 
     "long-nvidia.yaml": long("nvidia"),
     "long-other.yaml": long("others"),
   });
-  const { remark } = await runCheck(folder, path.join(folder, "none.yaml"));
-  expect(remark).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
-  expect(remark).toMatch(/a\.yaml: is not checked: it is not YAML/);
-  expect(remark).not.toContain("b.yaml");
-  expect(remark).toMatch(
+  const { stderr } = await runCheck(folder, path.join(folder, "none.yaml"));
+  expect(stderr).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
+  expect(stderr).toMatch(/a\.yaml: is not checked: it is not YAML/);
+  expect(stderr).not.toContain("b.yaml");
+  expect(stderr).toMatch(
     /long-nvidia\.yaml: is not checked: it has more than a million characters/,
   );
-  expect(remark).not.toContain("long-other.yaml");
+  expect(stderr).not.toContain("long-other.yaml");
 });
 
 test("the exit status is 1 if a file has findings and another cannot be read, and 2 if the only file cannot be read", async () => {
@@ -233,7 +233,7 @@ test("files in UTF-16 of either byte order are checked", async () => {
   const littleEndian = Buffer.from("\ufeffmachine: {sysctl: {}}\n", "utf16le");
   fs.writeFileSync(path.join(folder, "le.yaml"), littleEndian);
   fs.writeFileSync(path.join(folder, "be.yaml"), Buffer.from(littleEndian).swap16());
-  expect((await runCheck(folder)).result).toMatch(
+  expect((await runCheck(folder)).stdout).toMatch(
     /^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/,
   );
 });
@@ -255,11 +255,11 @@ test("a chart's values are read from its values file, and a missing values file 
   });
   const chartOnly = await runCheck(path.join(folder, "Chart.yaml"));
   expect(chartOnly.status).toBe(2);
-  expect(chartOnly.result).toBe("");
-  expect(chartOnly.remark).toMatch(
+  expect(chartOnly.stdout).toBe("");
+  expect(chartOnly.stderr).toMatch(
     /Chart\.yaml: refers to the values file values\.yaml, which is in none of the given files/,
   );
-  expect((await runCheck(folder)).result).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
+  expect((await runCheck(folder)).stdout).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
 
   const app = folderWith({
     "release.yaml":
@@ -268,17 +268,17 @@ test("a chart's values are read from its values file, and a missing values file 
   });
   const repository =
     "kind: OCIRepository\nmetadata: { name: gpu }\nspec: { url: oci://a/gpu-operator, ref: { tag: v26.3.3 } }\n";
-  const { status, result } = await runCheck(app, folderWith({ "repository.yaml": repository }));
+  const { status, stdout } = await runCheck(app, folderWith({ "repository.yaml": repository }));
   expect(status).toBe(1);
-  expect(result).toMatch(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/);
+  expect(stdout).toMatch(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/);
 });
 
 test.each(["/dev/zero", "/dev/null"])(
   "%s is reported, because it is no regular file",
   async (file) => {
-    const { status, remark } = await runCheck(file);
+    const { status, stderr } = await runCheck(file);
     expect(status).toBe(2);
-    expect(remark).toContain(`${file}: cannot be read (it is no plain file)`);
+    expect(stderr).toContain(`${file}: cannot be read (it is no plain file)`);
   },
 );
 
@@ -300,9 +300,9 @@ describe("a patch file that a talconfig names", () => {
         "a link": "./link.yaml",
       }[pathKind]!;
       fs.writeFileSync(path.join(folder, "talconfig.yaml"), talconfig(patch));
-      const { result, remark } = await runCheck(folder);
-      expect(result + remark).not.toContain("s3cr3t");
-      expect(remark).toContain("it is outside of");
+      const { stdout, stderr } = await runCheck(folder);
+      expect(stdout + stderr).not.toContain("s3cr3t");
+      expect(stderr).toContain("it is outside of");
     },
   );
 
@@ -315,12 +315,12 @@ describe("a patch file that a talconfig names", () => {
       path.join(repositoryFolder, "talos/talconfig.yaml"),
       talconfig("../shared/patch.yaml"),
     );
-    expect((await runCheck(repositoryFolder)).remark).not.toContain("which cannot be read");
-    expect((await runCheck(path.join(repositoryFolder, "talos"))).remark).toContain(
+    expect((await runCheck(repositoryFolder)).stderr).not.toContain("which cannot be read");
+    expect((await runCheck(path.join(repositoryFolder, "talos"))).stderr).toContain(
       "it is outside of",
     );
     fs.mkdirSync(path.join(repositoryFolder, ".git"));
-    expect((await runCheck(path.join(repositoryFolder, "talos"))).remark).not.toContain(
+    expect((await runCheck(path.join(repositoryFolder, "talos"))).stderr).not.toContain(
       "which cannot be read",
     );
   });
@@ -346,21 +346,21 @@ describe("a file from talhelper's machineFiles", () => {
     "is reported with its own name and line if it is a separate file: %s",
     async (_, talconfig) => {
       const folder = folderWith({ "talconfig.yaml": talconfig, "part.toml": obsoletePart });
-      const { status, result } = await runCheck(folder);
+      const { status, stdout } = await runCheck(folder);
       expect(status).toBe(1);
-      expect(result).toMatch(/^\S*part\.toml:1: .*grpc\.v1\.cri/);
+      expect(stdout).toMatch(/^\S*part\.toml:1: .*grpc\.v1\.cri/);
     },
   );
 
   test("is reported in the talconfig if the talconfig has its content", async () => {
     const content = `        content: |\n          ${obsoletePart.trim().replace("\n", "\n          ")}\n`;
     const item = `    machineFiles:\n      - op: create\n        path: /etc/cri/conf.d/20-customization.part\n${content}`;
-    const { result } = await runCheck(folderWith({ "talconfig.yaml": `${header}${node}${item}` }));
-    expect(result).toMatch(/^\S*talconfig\.yaml:11: .*grpc\.v1\.cri/);
+    const { stdout } = await runCheck(folderWith({ "talconfig.yaml": `${header}${node}${item}` }));
+    expect(stdout).toMatch(/^\S*talconfig\.yaml:11: .*grpc\.v1\.cri/);
   });
 });
 
-describe("containerd's part, if a machine's files write it more than once", () => {
+describe("containerd's part that a machine's files write more than once", () => {
   const part = (content: string): string =>
     "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n" +
     `      content: |\n        ${content.replaceAll("\n", "\n        ")}\n`;
@@ -379,7 +379,7 @@ describe("containerd's part, if a machine's files write it more than once", () =
       "gpu.yaml": nvidia,
       "all.yaml": unpacked,
     });
-    const { findings } = JSON.parse((await runCheck(folder, "--json")).result) as {
+    const { findings } = JSON.parse((await runCheck(folder, "--json")).stdout) as {
       findings: FileFinding[];
     };
     return findings.map(({ file, line, check: id, problem, why }) => ({
@@ -412,11 +412,11 @@ describe("containerd's part, if a machine's files write it more than once", () =
 
   test("is reported if a single patch writes it twice", async () => {
     const item = unpacked.split("\n").slice(2).join("\n");
-    const { result } = await runCheck(
+    const { stdout } = await runCheck(
       folderWith({ "gpu.yaml": unpacked + item }),
       "--talos=v1.13.6",
     );
-    expect(result).toMatch(
+    expect(stdout).toMatch(
       /^\S+gpu\.yaml:9: \S+ is written again: \S+gpu\.yaml:4 already writes it;/,
     );
   });

@@ -35,10 +35,10 @@ const filesWithTooManyEntries: Record<string, string> = {
 test.each(Object.entries(filesWithTooManyEntries))(
   "a file with too many %s is refused, with the limit on entries",
   async (name, text) => {
-    const { status, remark } = await runVerb("check", check, [writeFile(`${name}.yaml`, text)]);
-    expect({ status, remark }).toEqual({
+    const { status, stderr } = await runVerb("check", check, [writeFile(`${name}.yaml`, text)]);
+    expect({ status, stderr }).toEqual({
       status: 2,
-      remark: expect.stringMatching(
+      stderr: expect.stringMatching(
         /is not checked: it has more than 10000 entries, .*; give only the parts that matter$/,
       ),
     });
@@ -51,8 +51,8 @@ test("each of 600 findings in one file has its line", async () => {
     "some.yaml",
     `customization:\n  systemExtensions:\n    officialExtensions:\n${extensions}`,
   );
-  const { result } = await runVerb("check", check, [file, "--json"]);
-  const { findings } = JSON.parse(result) as { findings: { line: number; problem: string }[] };
+  const { stdout } = await runVerb("check", check, [file, "--json"]);
+  const { findings } = JSON.parse(stdout) as { findings: { line: number; problem: string }[] };
   const unknownExtensions = findings.filter(({ problem }) =>
     problem.includes("there is no official extension"),
   );
@@ -108,35 +108,35 @@ test.each(slowToParse)(
       `${name}.yaml`,
       `nvidia: x\n${name === "directives" ? "...\n" : ""}${/^[[{]/.test(text) ? "x: " : ""}${text}`,
     );
-    const { status, remark } = await runVerb("check", check, [file]);
-    expect({ status, remark }).toEqual({
+    const { status, stderr } = await runVerb("check", check, [file]);
+    expect({ status, stderr }).toEqual({
       status: 2,
-      remark: expect.stringContaining(`is not checked: it`),
+      stderr: expect.stringContaining(`is not checked: it`),
     });
-    expect(remark).toContain(limit);
+    expect(stderr).toContain(limit);
     await expect(runVerb("import", importFiles, [file])).rejects.toThrow(limit);
   },
 );
 
 test("findings after the first thousand are counted instead of listed", async () => {
   const args = repeatLine(3_000, (index) => `    - nvidia.NVreg_x${index}=1\n`);
-  const { status, result, remark } = await runVerb("check", check, [
+  const { status, stdout, stderr } = await runVerb("check", check, [
     writeFile("args.yaml", `customization:\n  extraKernelArgs:\n${args}`),
   ]);
   expect(status).toBe(1);
-  expect(result.trimEnd().split("\n")).toHaveLength(1_000);
-  expect(remark).toContain("Only the first 1000 findings are reported, and 2000 more were found.");
+  expect(stdout.trimEnd().split("\n")).toHaveLength(1_000);
+  expect(stderr).toContain("Only the first 1000 findings are reported, and 2000 more were found.");
 });
 
 test("at most 2,000 machines, images, pods and releases are checked, and the unchecked files are listed", async () => {
   const schematic = "---\ncustomization: {extraKernelArgs: []}\n";
   const files = [1, 2].map((index) => writeFile(`many-${index}.yaml`, schematic.repeat(1_000)));
-  const { result } = await runVerb("check", check, [
+  const { stdout } = await runVerb("check", check, [
     ...files,
     writeFile("one-more.yaml", schematic),
     "--json",
   ]);
-  const { checked, unread } = JSON.parse(result) as { checked: number; unread: unknown[] };
+  const { checked, unread } = JSON.parse(stdout) as { checked: number; unread: unknown[] };
   expect({ checked, unread }).toEqual({
     checked: 2_000,
     unread: [
@@ -151,12 +151,12 @@ test("at most 2,000 machines, images, pods and releases are checked, and the unc
 test("after a thousand findings, the number of unchecked machines, images, pods and releases is reported", async () => {
   const schematic =
     "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
-  const { status, result, remark } = await runVerb("check", check, [
+  const { status, stdout, stderr } = await runVerb("check", check, [
     writeFile("findings.yaml", schematic.repeat(1_010)),
   ]);
   expect(status).toBe(1);
-  expect(result.trimEnd().split("\n")).toHaveLength(1_000);
-  expect(remark).toContain(
+  expect(stdout.trimEnd().split("\n")).toHaveLength(1_000);
+  expect(stderr).toContain(
     "Only the first 1000 findings are reported. 10 further machines, images, pods and releases were not checked.",
   );
 });
@@ -226,8 +226,8 @@ test("check and import read a talconfig whose machines together have more entrie
       `  - {hostname: n${index}, ipAddress: 10.1.${Math.trunc(index / 250)}.${index % 250}, installDisk: /dev/a, nodeLabels: {a: b}}\n`,
   );
   const file = writeFile("fleet/talconfig.yaml", `talosVersion: v1.12.6\nnodes:\n${nodes}`);
-  const { status, remark } = await runVerb("check", check, [file]);
-  expect({ status, remark }).toEqual({ status: 0, remark: expect.stringMatching(/^Nothing is/) });
+  const { status, stderr } = await runVerb("check", check, [file]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringMatching(/^Nothing is/) });
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow("no node loads NVIDIA");
 });
 
@@ -253,14 +253,14 @@ test("after 500,000 YAML tokens in all files together, check reads no further fi
     writeFile(`tokens/${String(index).padStart(2, "0")}.yaml`, `# ${index}\na: ${text}\n`);
   writeFile("tokens/last.yaml", "# Talos\nmachine: {type: worker}\n");
   const stopCounting = startTokenCount();
-  const { status, result } = await runVerb("check", check, [
+  const { status, stdout } = await runVerb("check", check, [
     path.join(temporaryFolder, "tokens"),
     "--json",
   ]);
   const count = stopCounting();
   expect(count).toBeGreaterThan(0);
   expect(count).toBeLessThan(600_000);
-  const { checked, unread } = JSON.parse(result) as {
+  const { checked, unread } = JSON.parse(stdout) as {
     checked: number;
     unread: { problem: string }[];
   };
@@ -279,11 +279,11 @@ test("after 40,000 entries in all files together, check checks no further file a
       `entries/${index}.yaml`,
       `machine:\n  nodeLabels:\n${repeatLine(4_900, (label) => `    a${index}.example/${label}: x\n`)}`,
     );
-  const { status, result } = await runVerb("check", check, [
+  const { status, stdout } = await runVerb("check", check, [
     path.join(temporaryFolder, "entries"),
     "--json",
   ]);
-  const { checked, unread } = JSON.parse(result) as { checked: number; unread: unknown[] };
+  const { checked, unread } = JSON.parse(stdout) as { checked: number; unread: unknown[] };
   expect({ status, checked, unread }).toEqual({
     status: 2,
     checked: 5,
@@ -305,8 +305,8 @@ test("a talconfig whose nodes have more than 5,000 patches together is refused w
     (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}, patches: *patches}\n`,
   );
   const file = writeFile("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
-  const { remark } = await runVerb("check", check, [file]);
-  expect(remark).toContain("nodes: 5100 patches in total");
+  const { stderr } = await runVerb("check", check, [file]);
+  expect(stderr).toContain("nodes: 5100 patches in total");
   await expect(runVerb("import", importFiles, [file])).rejects.toThrow("5100 patches in total");
 });
 

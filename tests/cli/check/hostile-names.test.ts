@@ -10,18 +10,18 @@ const temporaryFolder = sharedTemporaryFolder();
 test.each(["text", "github", "sarif"])(
   "hostile names are escaped in the format %s and in remarks",
   async (format) => {
-    const { result, remark, status } = await runVerb("check", check, [
+    const { stdout, stderr, status } = await runVerb("check", check, [
       hostileFolder(temporaryFolder),
       `--format=${format}`,
     ]);
     expect(status).toBe(1);
-    expect(result).toContain("forged");
-    expect(remark).toContain("forged");
-    expect(unsafeParts(result)).toEqual([]);
-    expect(unsafeParts(remark)).toEqual([]);
-    if (format === "sarif") expect(unsafeParts(messagesIn(result).join("\n"))).toEqual([]);
+    expect(stdout).toContain("forged");
+    expect(stderr).toContain("forged");
+    expect(unsafeParts(stdout)).toEqual([]);
+    expect(unsafeParts(stderr)).toEqual([]);
+    if (format === "sarif") expect(unsafeParts(messagesIn(stdout).join("\n"))).toEqual([]);
     if (format === "github")
-      for (const line of result.trim().split("\n")) expect(line).toMatch(/^::error file=/);
+      for (const line of stdout.trim().split("\n")) expect(line).toMatch(/^::error file=/);
   },
 );
 
@@ -40,13 +40,13 @@ test("a file's name cannot become a link in SARIF", async () => {
     path.join(folder, "a.yaml"),
     `customization:\n  systemExtensions:\n    officialExtensions: ["siderolabs/nvidia-${link}"]\n`,
   );
-  const { result } = await runVerb("check", check, [folder, "--format=sarif"]);
-  expect(messagesIn(result).join("\n")).toContain("[forged] (https://example.com)");
+  const { stdout } = await runVerb("check", check, [folder, "--format=sarif"]);
+  expect(messagesIn(stdout).join("\n")).toContain("[forged] (https://example.com)");
 });
 
 test("JSON keeps hostile names, with control characters escaped", async () => {
-  const { result } = await runVerb("check", check, [hostileFolder(temporaryFolder), "--json"]);
-  expect(unsafeParts(result)).toEqual([]);
-  const { findings } = JSON.parse(result) as { findings: { file: string; problem: string }[] };
+  const { stdout } = await runVerb("check", check, [hostileFolder(temporaryFolder), "--json"]);
+  expect(unsafeParts(stdout)).toEqual([]);
+  const { findings } = JSON.parse(stdout) as { findings: { file: string; problem: string }[] };
   expect(findings.some(({ file }) => file.endsWith(`a${hostileName}.yaml`))).toBe(true);
 });

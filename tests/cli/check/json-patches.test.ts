@@ -16,30 +16,30 @@ describe("a JSON patch that adds an existing member", () => {
   };
   const merged = stringify({ machine: { files: [item("a"), part], sysctls: { a: "1" } } });
   const patchOf = (path: string, value: unknown, op = "add") => stringify([{ op, path, value }]);
-  const resultOf = async (...patches: string[]) => {
+  const stdoutOf = async (...patches: string[]) => {
     const node = { hostname: "gpu", ipAddress: "192.0.2.1", controlPlane: true };
     const text = stringify({ talosVersion: "v1.11.5", nodes: [{ ...node, patches }] });
     const file = path.join(folder, "talconfig.yaml");
     fs.writeFileSync(file, text);
-    return (await runVerb("check", check, [file])).result;
+    return (await runVerb("check", check, [file])).stdout;
   };
 
   test("replaces the member (RFC 6902), so that no file is written twice", async () => {
-    expect(await resultOf(merged, patchOf("/machine/files", [item("a"), part]))).toBe("");
+    expect(await stdoutOf(merged, patchOf("/machine/files", [item("a"), part]))).toBe("");
     expect(
-      await resultOf(patchOf("/machine/files", [part]), patchOf("/machine/files", [part])),
+      await stdoutOf(patchOf("/machine/files", [part]), patchOf("/machine/files", [part])),
     ).toBe("");
-    expect(await resultOf(merged, patchOf("/machine/files", [part], "replace"))).toBe("");
+    expect(await stdoutOf(merged, patchOf("/machine/files", [part], "replace"))).toBe("");
   });
 
   test("appends to the list with the index -, as a merge patch does, so that a file is written twice", async () => {
-    const appended = await resultOf(merged, patchOf("/machine/files/-", part));
+    const appended = await stdoutOf(merged, patchOf("/machine/files/-", part));
     expect(appended).toContain("20-customization.part is written again");
-    expect(await resultOf(merged, merged)).toContain("/var/a is written 2 times");
+    expect(await stdoutOf(merged, merged)).toContain("/var/a is written 2 times");
   });
 
   test("does not change the effect of later patches", async () => {
-    const result = await resultOf(patchOf("/machine/files", [part]), merged);
-    expect(result).toContain("20-customization.part is written again");
+    const stdout = await stdoutOf(patchOf("/machine/files", [part]), merged);
+    expect(stdout).toContain("20-customization.part is written again");
   });
 });

@@ -20,12 +20,12 @@ async function expectFindings({
   isSkipped = false,
 }: UserFile): Promise<void> {
   const folder = folderWith({ "file.yaml": file });
-  const { status, result } = await runCheck(
+  const { status, stdout } = await runCheck(
     folder,
     "--json",
     ...talos.map((release) => `--talos=${release}`),
   );
-  const { findings, checked } = JSON.parse(result) as {
+  const { findings, checked } = JSON.parse(stdout) as {
     findings: FileFinding[];
     checked: number;
   };

@@ -22,8 +22,8 @@ const talconfig = (release: string): string =>
   `talosVersion: ${release}\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true }]\n`;
 
 async function releasesOf(fileOrFolder: string): Promise<string[]> {
-  const { result } = await runVerb("check", check, [fileOrFolder, "--json"]);
-  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  const { stdout } = await runVerb("check", check, [fileOrFolder, "--json"]);
+  const { findings } = JSON.parse(stdout) as { findings: FileFinding[] };
   return findings.map(({ file, talos }) => `${path.basename(path.dirname(file))} ${talos.join()}`);
 }
 

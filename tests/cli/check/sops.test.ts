@@ -26,11 +26,11 @@ describe.each(Object.entries(patches))("the section that SOPS adds to a patch, %
         talconfig,
         "talosVersion: v1.14.0\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ['@patch.yaml'] }]\n",
       );
-      const { result } = await runVerb("check", check, [
+      const { stdout } = await runVerb("check", check, [
         argument === "patch alone" ? patch : talconfig,
         "--talos=v1.14.0",
       ]);
-      expect(result).toMatch(/^\S+patch\.yaml:2: machine\.sysctl is not a field [^\n]+\n$/);
+      expect(stdout).toMatch(/^\S+patch\.yaml:2: machine\.sysctl is not a field [^\n]+\n$/);
     },
   );
 });
@@ -38,7 +38,7 @@ describe.each(Object.entries(patches))("the section that SOPS adds to a patch, %
 test("a field named sops that SOPS did not write is reported", async () => {
   const patch = path.join(folder, "other.yaml");
   fs.writeFileSync(patch, "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\nsops: {}\n");
-  expect((await runVerb("check", check, [patch, "--talos=v1.14.0"])).result).toMatch(
+  expect((await runVerb("check", check, [patch, "--talos=v1.14.0"])).stdout).toMatch(
     /HostnameConfig\.sops is not a field/,
   );
 });
@@ -50,11 +50,11 @@ test("a value that SOPS encrypted under a key with dots is not reported, unlike 
     patch,
     `machine:\n  registries:\n    mirrors:\n      docker.io:\n        endpoints:\n          - ${secret}\n      registry.k8s.io:\n        endpoints:\n          - nowhere\n`,
   );
-  const { result, remark } = await runVerb("check", check, [patch, "--talos=v1.13.6"]);
-  expect(result).toMatch(
+  const { stdout, stderr } = await runVerb("check", check, [patch, "--talos=v1.13.6"]);
+  expect(stdout).toMatch(
     /^\S+registries\.yaml:9: machine\.registries\.mirrors\.registry\.k8s\.io\.endpoints\[0\] is not a URL[^\n]+\n$/,
   );
   // Nothing in these files concerns NVIDIA, so there is no note about its toolkit.
   const onOlderTalos = await runVerb("check", check, [patch, "--talos=v1.10.2"]);
-  expect(remark + onOlderTalos.remark).toBe("");
+  expect(stderr + onOlderTalos.stderr).toBe("");
 });

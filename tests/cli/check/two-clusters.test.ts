@@ -11,8 +11,8 @@ const makeRepository = repositoryFactory();
 /** Findings of `check` on a repository with these files; their paths are relative to the repository. */
 async function findingsIn(files: Record<string, string>): Promise<FileFinding[]> {
   const folder = makeRepository(files);
-  const { result } = await runVerb("check", check, [folder, "--json"]);
-  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  const { stdout } = await runVerb("check", check, [folder, "--json"]);
+  const { findings } = JSON.parse(stdout) as { findings: FileFinding[] };
   return findings.map((finding) => ({ ...finding, file: path.relative(folder, finding.file) }));
 }
 
@@ -103,13 +103,13 @@ describe("two clusters of one repository", () => {
       "kubernetes/lab/talos/talconfig.yaml": talconfig("v1.13.6"),
       "kubernetes/lab/apps/plugin/release.yaml": plugin({}),
     });
-    const { result } = await runVerb("import", importFiles, [
+    const { stdout } = await runVerb("import", importFiles, [
       path.join(folder, "kubernetes/lab/talos/talconfig.yaml"),
       "--gpu=gpu=L4",
       "--out",
       path.join(folder, "stack.yaml"),
     ]);
-    expect(result).toBe("");
+    expect(stdout).toBe("");
     const { config } = parse(fs.readFileSync(path.join(folder, "stack.yaml"), "utf8")) as {
       config: object;
     };
@@ -223,11 +223,11 @@ test("a patch in a repository without talhelper is checked for the release that 
 
 test("kernel arguments without effect are reported with their line", async () => {
   const text = `talosVersion: v1.9.6\nnodes:\n  - hostname: gpu\n    ipAddress: 192.0.2.1\n    schematic:\n      customization:\n        extraKernelArgs: [pci=realloc]\n`;
-  const { result } = await runVerb("check", check, [
+  const { stdout } = await runVerb("check", check, [
     makeRepository({ "talconfig.yaml": text }),
     "--json",
   ]);
-  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  const { findings } = JSON.parse(stdout) as { findings: FileFinding[] };
   expect(findings.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
     expect.stringMatching(/^7 kernelArgs: is set/),
   ]);

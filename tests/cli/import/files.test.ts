@@ -11,8 +11,8 @@ import { runVerb } from "../support";
 const folder = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 
 async function runImport(...argv: string[]) {
-  const { status, result, remarks } = await runVerb("import", importFiles, argv);
-  const { config = {} } = (parse(result) ?? {}) as { config?: Record<string, any> };
+  const { status, stdout, remarks } = await runVerb("import", importFiles, argv);
+  const { config = {} } = (parse(stdout) ?? {}) as { config?: Record<string, any> };
   return { status, config, remarks };
 }
 

@@ -6,8 +6,8 @@ import { importFiles } from "../../../cli/import/verb";
 import { runVerb } from "../support";
 
 async function runImport(...argv: string[]) {
-  const { result, remarks } = await runVerb("import", importFiles, argv);
-  const { config } = parse(result) as { config: Record<string, any> };
+  const { stdout, remarks } = await runVerb("import", importFiles, argv);
+  const { config } = parse(stdout) as { config: Record<string, any> };
   return { config, remarks };
 }
 

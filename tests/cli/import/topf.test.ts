@@ -31,13 +31,13 @@ const topf = (node: object = {}, fields: object = {}): string =>
 
 async function importTopf(files: Record<string, string>, ...argv: string[]) {
   const folder = makeRepository(files);
-  const { status, result, remark, remarks } = await runVerb("import", importFiles, [
+  const { status, stdout, stderr, remarks } = await runVerb("import", importFiles, [
     folder,
     "--gpu=gpu-1=L4",
     ...argv,
   ]);
-  const config = (parse(result) as { config: Record<string, unknown> }).config;
-  return { status, config, remark, remarks };
+  const config = (parse(stdout) as { config: Record<string, unknown> }).config;
+  return { status, config, stderr, remarks };
 }
 
 const commonFiles = { "schematic.yaml": schematic("siderolabs/zfs") };
@@ -95,12 +95,12 @@ describe("import of a topf.yaml", () => {
   });
 
   test("writes the host name for a missing or SOPS-encrypted address, with a note", async () => {
-    const { config, remark } = await importTopf({
+    const { config, stderr } = await importTopf({
       "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }),
       ...commonFiles,
     });
     expect(config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
-    expect(remark).toMatch(
+    expect(stderr).toMatch(
       /machines\.gpu-1\.address: is missing in the file, so the stack uses the name gpu-1/,
     );
     const withoutAddress = await importTopf({
@@ -111,7 +111,7 @@ describe("import of a topf.yaml", () => {
     expect(withoutAddress.config["talos-gpu:machines"]).toMatchObject({
       "gpu-1": { address: "gpu-1" },
     });
-    expect(withoutAddress.remark).not.toContain("machines.gpu-1.address");
+    expect(withoutAddress.stderr).not.toContain("machines.gpu-1.address");
   });
 
   test("reads the installer image in a patch, and its release", async () => {
@@ -169,7 +169,7 @@ describe("import of a topf.yaml", () => {
 
   test("reads no file outside of the project", async () => {
     const outside = makeRepository({ "s3cr3t.yaml": "machine: { nodeLabels: { s3: cr3t } }\n" });
-    const { config, remark } = await importTopf({
+    const { config, stderr } = await importTopf({
       "topf.yaml": topf(
         { schematicId: `@${outside}/s3cr3t.yaml` },
         { patchesDir: path.dirname(outside) },
@@ -177,19 +177,19 @@ describe("import of a topf.yaml", () => {
       ...commonFiles,
     });
     expect(JSON.stringify(config)).not.toContain("cr3t");
-    expect(remark).toMatch(/it is outside of/);
-    expect(remark).not.toMatch(/patches names/);
+    expect(stderr).toMatch(/it is outside of/);
+    expect(stderr).not.toMatch(/patches names/);
   });
 });
 
 describe("check of a topf.yaml", () => {
   async function checkTopf(files: Record<string, string>, ...argv: string[]) {
-    const { status, result } = await runVerb("check", check, [
+    const { status, stdout } = await runVerb("check", check, [
       makeRepository(files),
       "--json",
       ...argv,
     ]);
-    const { findings, unread } = JSON.parse(result) as {
+    const { findings, unread } = JSON.parse(stdout) as {
       findings: FileFinding[];
       unread: { file: string; problem: string }[];
     };

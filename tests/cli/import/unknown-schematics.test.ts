@@ -45,12 +45,12 @@ async function importNodes(ids: string[], files: Record<string, object> = {}, ..
     fs.writeFileSync(path.join(repository, name), stringify(content));
   }
   const cards = nodes.flatMap(({ hostname }) => ["--gpu", `${hostname}=RTX 3060`]);
-  const { result, remarks } = await runVerb("import", importFiles, [
+  const { stdout, remarks } = await runVerb("import", importFiles, [
     path.join(repository, "talos/talconfig.yaml"),
     ...cards,
     ...argv,
   ]);
-  const { config } = parse(result) as { config: Record<string, any> };
+  const { config } = parse(stdout) as { config: Record<string, any> };
   return { driver: config["talos-gpu:driver"], machines: config["talos-gpu:machines"], remarks };
 }
 

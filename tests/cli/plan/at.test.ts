@@ -60,9 +60,9 @@ const plan = (...argv: string[]) =>
 
 test("with --at, the stack's external files are read from the commit", async () => {
   pullRequest(() => write("flux/values.yaml", values({ mark: "of the pull request" })));
-  const { result } = await plan("--base", "main", "--json");
-  expect(result).toContain("of the pull request");
-  expect(JSON.parse(result)).toMatchObject({
+  const { stdout } = await plan("--base", "main", "--json");
+  expect(stdout).toContain("of the pull request");
+  expect(JSON.parse(stdout)).toMatchObject({
     valueChanges: [{ field: "mark", before: '"of main"', after: '"of the pull request"' }],
   });
 });
@@ -71,8 +71,8 @@ test("a stack that exists only in the commit is planned by its path", async () =
   pullRequest(() => write("more/Pulumi.new.yaml", fs.readFileSync(stack, "utf8")));
   const file = path.join(folder, "more/Pulumi.new.yaml");
   expect(fs.existsSync(path.dirname(file))).toBe(false);
-  const { result } = await runVerb("plan", verb, ["--stack", file, "--at", "head"]);
-  expect(result).toContain("## Plan of new");
+  const { stdout } = await runVerb("plan", verb, ["--stack", file, "--at", "head"]);
+  expect(stdout).toContain("## Plan of new");
 });
 
 /** An entry of `external.files` that must not be read. */
@@ -123,18 +123,18 @@ test.each<UnreadEntry>([
     writeStack([file]);
     prepare?.();
   });
-  const { status, result } = await plan();
+  const { status, stdout } = await plan();
   expect(status).toBe(1);
-  expect(result).toMatch(reason);
-  expect(result).not.toContain(secret);
+  expect(stdout).toMatch(reason);
+  expect(stdout).not.toContain(secret);
 });
 
 test("an external file that only the working tree has is not read", async () => {
   pullRequest(() => writeStack(["../flux/untracked.yaml"]));
   write("flux/untracked.yaml", stringify({ auths: { d: secret } }));
-  const { result } = await plan();
-  expect(result).toContain("(it is not in head)");
-  expect(result).not.toContain(secret);
+  const { stdout } = await plan();
+  expect(stdout).toContain("(it is not in head)");
+  expect(stdout).not.toContain(secret);
   fs.rmSync(path.join(folder, "flux/untracked.yaml"));
 });
 

@@ -219,9 +219,9 @@ describe("the verb plan", () => {
   afterAll(() => fs.rmSync(folder, { recursive: true }));
 
   test("compares the file with its version in git", async () => {
-    const { status, result } = await run("--base", "HEAD", "--json");
+    const { status, stdout } = await run("--base", "HEAD", "--json");
     expect(status).toBe(0);
-    expect(JSON.parse(result)).toMatchObject({
+    expect(JSON.parse(stdout)).toMatchObject({
       stack: "velaryon",
       base: "HEAD",
       stackChanges: [{ field: "machines.velaryon.labels.slot", before: '"X"', after: '"Y"' }],
@@ -238,10 +238,10 @@ describe("the verb plan", () => {
     git("checkout", "-q", "--orphan", "empty");
     git("rm", "-q", "-f", "--cached", "Pulumi.velaryon.yaml");
     git("commit", "-q", "--allow-empty", "-m", "nothing");
-    const { status, remark, result } = await run("--base", "empty");
+    const { status, stderr, stdout } = await run("--base", "empty");
     expect(status).toBe(0);
-    expect(remark).toBe("empty has no stack velaryon, so there is nothing to compare with");
-    expect(result).toContain("No earlier stack is compared");
+    expect(stderr).toBe("empty has no stack velaryon, so there is nothing to compare with");
+    expect(stdout).toContain("No earlier stack is compared");
   });
 
   test("treats a stack as new if the base has invalid YAML", async () => {
@@ -250,19 +250,19 @@ describe("the verb plan", () => {
     git("add", ".");
     git("commit", "-qm", "broken");
     write(readStackFile("velaryon"));
-    const { status, remark } = await run("--base", "broken");
+    const { status, stderr } = await run("--base", "broken");
     expect(status).toBe(0);
-    expect(remark).toBe("broken has no valid stack velaryon, so there is nothing to compare with");
+    expect(stderr).toBe("broken has no valid stack velaryon, so there is nothing to compare with");
   });
 
   test("exits with status 1 if the stack is refused", async () => {
     write({ ...readStackFile("velaryon"), talosVersion: "v1.11" });
     expect(await run()).toMatchObject({
       status: 1,
-      result: expect.stringContaining("`talosVersion`"),
+      stdout: expect.stringContaining("`talosVersion`"),
     });
     write({ ...readStackFile("velaryon"), machines: 5 });
-    expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
+    expect(await run()).toMatchObject({ status: 1, stdout: expect.stringContaining("`machines`") });
   });
 
   test("reports a configuration over 128 KiB", async () => {
@@ -270,8 +270,8 @@ describe("the verb plan", () => {
       ...readStackFile("velaryon"),
       patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`],
     });
-    const { result } = await run("--json");
-    const { findings } = JSON.parse(result) as { findings: { problem: string }[] };
+    const { stdout } = await run("--json");
+    const { findings } = JSON.parse(stdout) as { findings: { problem: string }[] };
     expect(findings).toMatchObject([{ problem: "the stack's configuration has 148 KiB" }]);
   });
 });

@@ -89,9 +89,9 @@ describe("the verb plan", () => {
       runVerb("plan", plan, ["--stack", stack]),
       runVerb("plan", plan, ["--stack", stack, "--markdown"], {}, screen),
     ]);
-    expect(inTerminal.result).toMatch(/^Plan of modern\n/);
-    expect(inPipe.result).toMatch(/^## Plan of modern\n/);
-    expect(withMarkdown.result).toBe(inPipe.result);
+    expect(inTerminal.stdout).toMatch(/^Plan of modern\n/);
+    expect(inPipe.stdout).toMatch(/^## Plan of modern\n/);
+    expect(withMarkdown.stdout).toBe(inPipe.stdout);
   });
 
   test("prints why a stack is refused, within the terminal's width", async () => {
@@ -99,8 +99,8 @@ describe("the verb plan", () => {
     fs.writeFileSync(file, "config:\n  talos-gpu:talosVersion: v1.12.6\n  talos-gpu:machnes: {}\n");
     const printedPlan = await runVerb("plan", plan, ["--stack", file], {}, screen);
     expect(printedPlan.status).toBe(1);
-    expect(printedPlan.result).toMatch(/^The stack is refused:\n {2}• machnes: /);
-    for (const line of printedPlan.result.split("\n"))
+    expect(printedPlan.stdout).toMatch(/^The stack is refused:\n {2}• machnes: /);
+    for (const line of printedPlan.stdout.split("\n"))
       expect(widthOf(line)).toBeLessThanOrEqual(72);
   });
 });
