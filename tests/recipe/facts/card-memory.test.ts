@@ -1,6 +1,6 @@
 import { type ClusterSpec, findingsOf, type GpuSpec } from "../../../components/recipe";
 import { warningsAndNotes } from "../../support/warnings-and-notes";
-import { cardOf, findCard, powerRangeOf } from "../../../components/recipe/facts/card";
+import { cardOf, findCard } from "../../../components/recipe/facts/card";
 import { validStack } from "../stacks";
 
 /** A stack whose only GPU machine has these cards, and whose Ollama claims a card with this memory. */
@@ -17,7 +17,7 @@ function stackWithClaim(gpus: GpuSpec[], memory: string): ClusterSpec {
 
 const checksAndFields = (stack: ClusterSpec): string[] =>
   findingsOf(stack).map(({ check, field }) => `${check} ${field}`);
-const memoryNotes = (stack: ClusterSpec): string[] =>
+const memoryWarnings = (stack: ClusterSpec): string[] =>
   warningsAndNotes(stack).filter((note) => note.includes(".gpus[0].memory"));
 
 const cardsOfTwoSizes: [model: string, smaller: string, larger: string][] = [
@@ -34,23 +34,23 @@ const cardsOfTwoSizes: [model: string, smaller: string, larger: string][] = [
 ];
 
 describe.each(cardsOfTwoSizes)("a stack with the card %s", (model, smaller, larger) => {
-  test("may claim the larger size if memory is not set, but a note asks for memory", () => {
+  test("may claim the larger size if memory is not set, but a warning asks for memory", () => {
     const stack = stackWithClaim([{ model }], larger);
     expect(checksAndFields(stack)).toEqual([]);
-    expect(memoryNotes(stack).join()).toContain(`the ${model} exists with `);
-    expect(memoryNotes(stack).join()).toContain(larger);
+    expect(memoryWarnings(stack).join()).toContain(`the ${model} exists with `);
+    expect(memoryWarnings(stack).join()).toContain(larger);
   });
 
-  test("gets no note if memory is not set and the smaller size meets the claim", () => {
+  test("gets no warning if memory is not set and the smaller size meets the claim", () => {
     const stack = stackWithClaim([{ model }], smaller);
     expect(checksAndFields(stack)).toEqual([]);
-    expect(memoryNotes(stack)).toEqual([]);
+    expect(memoryWarnings(stack)).toEqual([]);
   });
 
-  test("may claim the larger size without a note if memory is the larger size", () => {
+  test("may claim the larger size without a warning if memory is the larger size", () => {
     const stack = stackWithClaim([{ model, memory: larger }], larger);
     expect(checksAndFields(stack)).toEqual([]);
-    expect(memoryNotes(stack)).toEqual([]);
+    expect(memoryWarnings(stack)).toEqual([]);
   });
 
   test("is refused if memory is the smaller size and a workload claims the larger size", () => {
@@ -99,7 +99,7 @@ test.each([
   [{ model: "RTX 4060 Ti", memory: "12Gi" }, "8188Mi or 16380Mi"],
   [{ model: "RTX 3090", memory: "12Gi" }, "24576Mi"],
   [{ model: "RTX 4060 Ti 16GB", memory: "8Gi" }, "16384Mi"],
-])("the card %j is refused, since no such card exists", (gpu, sizes) => {
+])("the card %j is refused, and the message names the sizes that exist: %s", (gpu, sizes) => {
   const [finding, ...otherFindings] = findingsOf(stackWithClaim([gpu], "4Gi"));
   expect(otherFindings).toEqual([]);
   expect(finding).toMatchObject({
@@ -121,8 +121,4 @@ test("two cards of one model with different memory count as different cards", ()
   expect(warningsAndNotes(stack).join("\n")).toContain(
     "RTX 4060 Ti with 8188Mi, RTX 4060 Ti with 16380Mi",
   );
-});
-
-test("the power of an A16 is that of one of its four GPUs", () => {
-  expect(powerRangeOf(findCard("A16")!)).toMatchObject({ max: 62.5, knownMax: true });
 });

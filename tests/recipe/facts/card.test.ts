@@ -43,12 +43,12 @@ test.each([
   expect(card(model).model).toBe(expectedModel),
 );
 
-test("no card is found for an unknown model, a virtual GPU, a memory that the model lacks, or a very long name", () => {
-  expect(findCard("RTX 9090")).toBeUndefined();
-  expect(findCard("H100 64GB")).toBeUndefined();
-  expect(findCard("GRID A100-40C")).toBeUndefined();
-  expect(findCard(`RTX ${"9".repeat(100_000)}`)).toBeUndefined();
-});
+test.each([
+  ["an unknown model", "RTX 9090"],
+  ["a memory that the model lacks", "H100 64GB"],
+  ["a virtual GPU", "GRID A100-40C"],
+  ["a very long name", `RTX ${"9".repeat(100_000)}`],
+])("no card is found for %s", (_, name) => expect(findCard(name)).toBeUndefined());
 
 test.each([
   ["GH200 480GB", ["open"]],
@@ -78,61 +78,91 @@ test("similar names of cards, such as RTX 4000 and RTX 4000 Ada, find different 
   expect(card("RTX 4000 Ada").architecture).toBe("Ada");
 });
 
-test("every card has a unique name that finds it, a known architecture and family, and more than 1 GiB of memory", () => {
+test("every card has a unique name, which finds the card", () => {
   const models = cards.map(({ model }) => model);
   expect(new Set(models).size).toBe(models.length);
+  for (const row of cards) expect(findCard(row.model)).toBe(row);
+});
+
+test("every card has a known architecture", () => {
+  for (const row of cards) expect(() => architectureOf(row)).not.toThrow();
+});
+
+test("every card belongs to a known family", () => {
+  for (const { family } of cards)
+    expect(["geforce", "workstation", "datacenter", "spark"]).toContain(family);
+});
+
+test("every card has at least one memory size, and each size exceeds 1 GiB", () => {
   for (const row of cards) {
-    expect(() => architectureOf(row)).not.toThrow();
-    expect(Math.min(...memorySizes(row))).toBeGreaterThan(1024);
     expect(memorySizes(row)).not.toEqual([]);
-    expect(findCard(row.model)).toBe(row);
-    expect(["geforce", "workstation", "datacenter", "spark"]).toContain(row.family);
+    expect(Math.min(...memorySizes(row))).toBeGreaterThan(1024);
   }
 });
 
-test("the tables name only MIG geometries, architectures and module flavours that exist, and aliases of cards in them", () => {
+test("every MIG geometry that the tables name exists", () => {
   const geometryNames = [
     ...cards.flatMap((row) => row.mig ?? []),
     ...Object.values(mig.ofListedCards),
   ];
   expect(geometryNames.filter((name) => !Object.hasOwn(migGeometries, name))).toEqual([]);
+});
+
+test("the tables have exactly the architectures of the configuration", () => {
   const architectureNames = Object.values(GpuArchitecture);
   expect(architectures.map(({ name }) => name)).toEqual(architectureNames);
   expect(Object.values(chips.architectures)).toEqual(architectureNames);
+});
+
+test("every module flavour of an architecture exists", () => {
   for (const { flavours } of architectures)
     expect(Object.values(ModuleFlavour)).toEqual(expect.arrayContaining(flavours));
+});
+
+test("every alias finds its card", () => {
   for (const [alias, model] of Object.entries(cardAliases))
     expect(findCard(alias)?.model).toBe(model);
 });
 
+/** A name without family, spaces and punctuation. */
+const shortName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/\b(geforce|tesla|quadro)\b/g, "")
+    .replace(/[^a-z0-9]+/g, "");
+
+/** Cards that the list of PCI IDs has under other names than drivers. */
+const cardsWithOtherNames = ["A30", "A100 80GB PCIe", "H100 80GB HBM3", "H100 NVL", "H200"];
+
 test("every card has its name from the list of PCI IDs, except five that drivers name differently", () => {
-  const shortName = (name: string): string =>
-    name
-      .toLowerCase()
-      .replace(/\b(geforce|tesla|quadro)\b/g, "")
-      .replace(/[^a-z0-9]+/g, "");
   const listedNames = new Set(listedChips.flatMap(([, names]) => names.map(shortName)));
   const unlistedModels = cards
     .map(({ model }) => model)
     .filter((model) => !listedNames.has(shortName(model)));
-  expect(unlistedModels).toEqual(["A30", "A100 80GB PCIe", "H100 80GB HBM3", "H100 NVL", "H200"]);
+  expect(unlistedModels).toEqual(cardsWithOtherNames);
 });
 
-test("every card has the architecture and the compute capability of its chip", () => {
-  const factsByModel = new Map(
-    cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]),
-  );
-  const mismatches = listedChips.flatMap(([chip, names]) => {
+test("every card has the architecture and the compute capability of its chip, except five without a listed chip", () => {
+  const factsByName = new Map<string, Set<string>>();
+  for (const [chip, names] of listedChips) {
     const capability = Object.entries(chips.computeCapabilities).find(([chipPrefix]) =>
       chip.startsWith(chipPrefix),
     )?.[1];
-    const factsOfChip = `${architectureOfChip(chip)} ${capability}`;
-    const models = names.map((name) => name.replace(/^(GeForce|Quadro|Tesla) /, ""));
-    return models
-      .filter((model) => (factsByModel.get(model) ?? factsOfChip) !== factsOfChip)
-      .map((model) => [model, chip, factsOfChip]);
-  });
-  expect(mismatches).toEqual([]);
+    for (const name of names.map(shortName))
+      factsByName.set(
+        name,
+        new Set(factsByName.get(name)).add(`${architectureOfChip(chip)} ${capability}`),
+      );
+  }
+  const isListed = ({ model }: Card): boolean => factsByName.has(shortName(model));
+  expect(cards.filter((row) => !isListed(row)).map(({ model }) => model)).toEqual(
+    cardsWithOtherNames,
+  );
+  for (const { model, architecture, computeCapability } of cards.filter(isListed))
+    expect([model, ...factsByName.get(shortName(model))!]).toEqual([
+      model,
+      `${architecture} ${computeCapability}`,
+    ]);
 });
 
 test.each([
@@ -166,33 +196,22 @@ test("the last CUDA release for a P100 is 12.9, and none is known for a T4", () 
   expect(lastCudaOf(card("T4"))).toBeUndefined();
 });
 
-test("each power limit of a card is known or guessed, and a card without limits in the tables has none", () => {
-  expect(powerRangeOf(card("H200"))).toEqual({
-    min: 200,
-    max: 700,
-    knownMin: true,
-    knownMax: true,
-  });
-  expect(powerRangeOf(card("H100 80GB HBM3"))).toEqual({
-    min: 200,
-    max: 700,
-    knownMin: true,
-    knownMax: true,
-  });
-  expect(powerRangeOf(card("H100 NVL"))).toEqual({
-    min: 100,
-    max: 400,
-    knownMin: false,
-    knownMax: true,
-  });
-  expect(powerRangeOf(card("RTX 3090"))).toEqual({
-    min: 88,
-    max: 525,
-    knownMin: false,
-    knownMax: false,
-  });
-  expect(powerRangeOf(card("A10G"))).toBeUndefined();
-  expect(powerRangeOf(card("GB10"))).toBeUndefined();
+test.each([
+  ["H200", { min: 200, max: 700, knownMin: true, knownMax: true }],
+  ["H100 80GB HBM3", { min: 200, max: 700, knownMin: true, knownMax: true }],
+  ["H100 NVL", { min: 100, max: 400, knownMin: false, knownMax: true }],
+  ["RTX 3090", { min: 88, max: 525, knownMin: false, knownMax: false }],
+])("each power limit of the card %s is known, or guessed if boards differ: %j", (model, range) =>
+  expect(powerRangeOf(card(model))).toEqual(range),
+);
+
+test.each(["A10G", "GB10"])(
+  "without power limits in the tables, the card %s has no range",
+  (model) => expect(powerRangeOf(card(model))).toBeUndefined(),
+);
+
+test("the greatest power limit of an A16 is that of one of its four GPUs", () => {
+  expect(powerRangeOf(card("A16"))).toMatchObject({ max: 62.5, knownMax: true });
 });
 
 test.each([
