@@ -8,16 +8,16 @@ import {
 } from "../facts/card";
 import { defined } from "../mapping";
 import { gpuRequests } from "../stack/workloads";
-import { type CheckedMachine, type Checks, type Found, forEachMachine } from "./check";
+import { type CheckedMachine, type Checks, type Found, findPerMachine } from "./check";
 
-/** Checks for unknown facts about cards: the tables lack them, or this package has not tried the card. */
+/** Checks for unknown facts about cards: the tables lack them, or this package is untested with the card. */
 export const cardRisks = {
   "card-described": {
     severity: "note",
     rule: "The package's tables list each card",
     source: "components/recipe/facts/data/cards.json",
     ofFiles: false,
-    find: forEachMachine(({ uses }) =>
+    find: findPerMachine(({ uses }) =>
       uses.map(({ field, card }) =>
         card?.described === true
           ? {
@@ -36,7 +36,7 @@ export const cardRisks = {
     rule: "All cards of a machine are of one model, and of one size of memory",
     source: "k8s-device-plugin, README: a node has one resource for all of its cards",
     ofFiles: false,
-    find: forEachMachine(({ name, cards }) =>
+    find: findPerMachine(({ name, cards }) =>
       cards.length > 1
         ? {
             field: ".gpus",
@@ -53,7 +53,7 @@ export const cardRisks = {
     source:
       "linux v6.18, drivers/vfio/pci/vfio_pci.c: vfio-pci binds every card that has a listed ID; a single card can be bound only by address",
     ofFiles: true,
-    find: forEachMachine(vfioFindings),
+    find: findPerMachine(vfioFindings),
   },
   "card-memory": {
     severity: "warning",
@@ -88,7 +88,7 @@ export const cardRisks = {
     rule: "The package's tables show whether each card accepts the machine's power limit",
     source: "components/recipe/facts/data/cards.json; `nvidia-smi -q -d POWER` of each card",
     ofFiles: false,
-    find: forEachMachine(powerLimitFinding),
+    find: findPerMachine(powerLimitFinding),
   },
   "gb10-modules": {
     severity: "warning",
@@ -96,7 +96,7 @@ export const cardRisks = {
     source:
       "components/recipe/facts/data/cards.json: siderolabs/docs, and users' reports about driver 580.173.02",
     ofFiles: false,
-    find: forEachMachine(({ cards, flavour, field }) =>
+    find: findPerMachine(({ cards, flavour, field }) =>
       cards.some(({ family }) => family === "spark")
         ? {
             field: ".gpus",

@@ -14,7 +14,7 @@ import {
 import { remembering } from "../memory";
 import type { FindingText, FieldFinding } from "../rules";
 import { closestOnes } from "../rules/suggest";
-import { type Checks, type Found, forEachGpuMachine, forEachMachine } from "./check";
+import { type Checks, type Found, findPerGpuMachine, findPerMachine } from "./check";
 
 /** Checks of the machines' cards and of their power limits. */
 export const cardChecks = {
@@ -38,7 +38,7 @@ export const cardChecks = {
     source:
       "recipe/facts/data/cards.json and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
     ofFiles: false,
-    find: forEachMachine((machine) =>
+    find: findPerMachine((machine) =>
       machine.uses.flatMap((use, index): Found => {
         const statedArchitecture = machine.spec.gpus?.[index]?.architecture;
         const unsupported =
@@ -61,7 +61,7 @@ export const cardChecks = {
     source:
       "recipe/facts/data/cards.json (memoryMiB, memoriesMiB, rebuiltMiB), and the names of pci-cards.json",
     ofFiles: false,
-    find: forEachMachine((machine) =>
+    find: findPerMachine((machine) =>
       machine.uses.map(({ field }, index): Found => {
         const gpu = machine.spec.gpus?.[index];
         const statedMiB = gpu && statedMemory(gpu);
@@ -84,7 +84,7 @@ export const cardChecks = {
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
     ofFiles: true,
-    find: forEachGpuMachine((machine) => {
+    find: findPerGpuMachine((machine) => {
       const pairs = machine.cards.flatMap((card, index) =>
         machine.cards.slice(index + 1).map((otherCard) => ({ card, other: otherCard })),
       );
@@ -106,7 +106,7 @@ export const cardChecks = {
     rule: "Only a machine with a GPU sets powerLimit, and each card of the machine accepts the limit",
     source: "nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power)",
     ofFiles: true,
-    find: forEachMachine((machine) => {
+    find: findPerMachine((machine) => {
       const watts = machine.spec.powerLimit;
       if (watts === undefined) return [];
       const field = ".powerLimit";

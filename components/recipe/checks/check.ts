@@ -89,7 +89,7 @@ export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): Ch
  * Finds violations in each item of a list, such as each machine. If a finding's field is empty or begins with a dot,
  * the item's path is put before it.
  */
-const forEachOf =
+const findPerThing =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
   (find: (thing: Thing, context: CheckContext) => Found): Find =>
   (context) =>
@@ -101,13 +101,13 @@ const forEachOf =
     );
 
 /** Finds violations in each machine. */
-export const forEachMachine = forEachOf(({ machines }) => machines);
+export const findPerMachine = findPerThing(({ machines }) => machines);
 
 /** Finds violations in each machine with a GPU. */
-export const forEachGpuMachine = forEachOf(({ gpuMachines }) => gpuMachines);
+export const findPerGpuMachine = findPerThing(({ gpuMachines }) => gpuMachines);
 
 /** Finds violations in each workload that requests GPUs. */
-export const forEachGpuRequest = forEachOf(({ spec }) => gpuRequests(spec));
+export const findPerGpuRequest = findPerThing(({ spec }) => gpuRequests(spec));
 
 /** Joins several functions into one that returns all their findings. */
 export const combine =
@@ -130,7 +130,7 @@ export const allPatches = (context: CheckContext): ReachingPatch[] => [
 ];
 
 /** Finds violations in each patch of a user. Each finding names the field of the patch. */
-export const forEachPatch =
+export const findPerPatch =
   (find: (reaching: ReachingPatch, context: CheckContext) => Nested<FindingText>): Find =>
   (context) =>
     allPatches(context).map((reaching) =>

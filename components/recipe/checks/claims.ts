@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { ownClaim } from "../cluster/claim";
-import { type Checks, forEachGpuRequest } from "./check";
+import { type Checks, findPerGpuRequest } from "./check";
 import { machinesFor, mayClaim, mayMatch } from "./placement";
 import { oldestForClaims } from "./release-risks";
 
@@ -61,7 +61,7 @@ export const claimChecks = {
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,
-    find: forEachGpuRequest((request, context) => {
+    find: findPerGpuRequest((request, context) => {
       const { claim, gpus, machines, nodeSelector = {} } = request;
       const hasNoMachines = context.gpuMachines.length === 0; // A workload component without a GpuCluster knows no machines.
       if (claim === undefined) return [];

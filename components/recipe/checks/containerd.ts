@@ -10,7 +10,7 @@ import { asText, isMapping, valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import type { Plan } from "../types";
-import { type Checks, forEachMachine, forEachPatch, combine } from "./check";
+import { type Checks, findPerMachine, findPerPatch, combine } from "./check";
 
 /** Checks of the machines' containerd configuration. */
 export const containerdChecks = {
@@ -19,7 +19,7 @@ export const containerdChecks = {
     source:
       'talos, injectCRIConfigPatch: a second item with the same path fails with "resource EtcFileSpecs.files.talos.dev already exists"; from Talos 1.14 on the first item takes effect (talos v1.14.1, types/v1alpha1/v1alpha1_cri_bridge.go)',
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }, { spec: { talosVersion } }) => {
+    find: findPerPatch(({ patch, machines }, { spec: { talosVersion } }) => {
       if (!patch.files.some(({ path }) => path === customizationPath)) return [];
       const isOfAll = patch.field.startsWith("patches");
       const field = isOfAll ? "machines.<name>" : machines[0]!.field;
@@ -38,12 +38,12 @@ export const containerdChecks = {
       "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites that of an earlier one",
     ofFiles: true,
     find: combine(
-      forEachMachine(({ spec: { containerd } }) =>
+      findPerMachine(({ spec: { containerd } }) =>
         hasVersion(containerd?.extra ?? "")
           ? { field: ".containerd.extra", ...setsVersion }
           : undefined,
       ),
-      forEachPatch(
+      findPerPatch(
         ({ patch }) =>
           [
             ...patch.files
@@ -62,7 +62,7 @@ export const containerdChecks = {
     source:
       "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
     ofFiles: true,
-    find: forEachMachine((machine, { plan, spec: { talosVersion } }) => {
+    find: findPerMachine((machine, { plan, spec: { talosVersion } }) => {
       const containerd = containerdOf(talosVersion);
       const spec = machine.spec.containerd;
       if (!spec) return [];
@@ -109,7 +109,7 @@ export const containerdChecks = {
     source:
       "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
     ofFiles: true,
-    find: forEachMachine((machine, { plan }) => {
+    find: findPerMachine((machine, { plan }) => {
       const spec = machine.spec.containerd;
       const { table } = parseToml(spec?.extra ?? "");
       const statedDefault = valueAt(
@@ -143,7 +143,7 @@ export const containerdChecks = {
     source: "machine/containerd/leftovers.ts",
     ofFiles: true,
     find: combine(
-      forEachMachine(
+      findPerMachine(
         ({ recipe }, { plan }) =>
           plan.injection === "nri" &&
           handlerLeftovers(recipe.containerdPart ?? "").map((finding) => ({
@@ -151,7 +151,7 @@ export const containerdChecks = {
             ...finding,
           })),
       ),
-      forEachPatch(
+      findPerPatch(
         ({ patch }, { plan }) =>
           plan.injection === "nri" &&
           patch.kinds.includes("CRICustomizationConfig") &&

@@ -17,7 +17,7 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  forEachGpuMachine,
+  findPerGpuMachine,
 } from "./check";
 
 /** Checks of the cards' drivers: kernel modules, their branch and their flavour. */
@@ -27,7 +27,7 @@ export const driverChecks = {
     source:
       'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
     ofFiles: true,
-    find: forEachGpuMachine((machine, { spec }) => {
+    find: findPerGpuMachine((machine, { spec }) => {
       const isSupported = (flavour: ModuleFlavour): boolean =>
         machine.cards.every((card) => flavoursOf(card).includes(flavour));
       // The check mixed-cards reports cards that have no flavour in common.
@@ -53,7 +53,7 @@ export const driverChecks = {
     rule: "A machine with open kernel modules older than driver 545 has only data-center cards",
     source: 'NVIDIA driver 535 README, "Open Linux Kernel Modules"; siderolabs/extensions#114',
     ofFiles: true,
-    find: forEachGpuMachine((machine, { spec }) => {
+    find: findPerGpuMachine((machine, { spec }) => {
       const driver = machine.driverVersion;
       if (!driver || machine.flavour !== "open") return [];
       const card = machine.cards.find(
@@ -114,7 +114,7 @@ export const driverChecks = {
     source:
       "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, only open modules). checks/images.ts checks the extensions that the stack names",
     ofFiles: true,
-    find: forEachGpuMachine((machine, { release }) => {
+    find: findPerGpuMachine((machine, { release }) => {
       const missingExtension = machine.extensions.find(
         (name) =>
           nvidiaExtension(name) !== undefined &&
@@ -143,7 +143,7 @@ export const driverChecks = {
     source:
       "cli/import: an installer's name has only the hash of its schematic, which does not show the driver",
     ofFiles: false,
-    find: forEachGpuMachine(({ spec: { address, configuration }, branch, flavour }, { spec }) =>
+    find: findPerGpuMachine(({ spec: { address, configuration }, branch, flavour }, { spec }) =>
       configuration === "adopted" &&
       spec.driver !== undefined &&
       Object.keys(spec.driver).length === 0
@@ -161,7 +161,7 @@ export const driverChecks = {
     source:
       "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
     ofFiles: true,
-    find: forEachGpuMachine((machine, { spec }) => {
+    find: findPerGpuMachine((machine, { spec }) => {
       const branchesOf = (kind: string): Set<string> =>
         new Set(
           machine.extensions
@@ -189,7 +189,7 @@ export const driverChecks = {
     source:
       "NVIDIA Fabric Manager user guide: its version must equal the driver's; supported systems; gpu-operator#610 (NV_WARN_NOTHING_TO_DO)",
     ofFiles: true,
-    find: forEachGpuMachine((machine) => {
+    find: findPerGpuMachine((machine) => {
       const manager = machine.extensions
         .map(nvidiaExtension)
         .find((extension) => extension?.kind === "fabricmanager");
@@ -218,7 +218,7 @@ export const driverChecks = {
     source:
       'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',
     ofFiles: false,
-    find: forEachGpuMachine((machine) => {
+    find: findPerGpuMachine((machine) => {
       const modules = machine.extensions.filter(
         (name) => nvidiaExtension(name)?.kind === "modules",
       );

@@ -14,8 +14,8 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  forEachMachine,
-  forEachPatch,
+  findPerMachine,
+  findPerPatch,
   type ReachingPatch,
   combine,
 } from "./check";
@@ -27,7 +27,7 @@ export const imageChecks = {
     source:
       "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names silently mean `-lts`)",
     ofFiles: true,
-    find: forEachMachine((machine, { spec, release }) =>
+    find: findPerMachine((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const field = `.extensions[${index}]`;
         const suffixedName = Object.hasOwn(unsuffixedNames, name)
@@ -57,7 +57,7 @@ export const imageChecks = {
     source:
       "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
     ofFiles: true,
-    find: forEachMachine((machine, { spec, release }) =>
+    find: findPerMachine((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const minors = minorsWith(name);
         const [first, last = first] = [minors[0], minors.at(-1)];
@@ -82,7 +82,7 @@ export const imageChecks = {
     source:
       "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",
     ofFiles: false,
-    find: forEachMachine(({ gpuCount, spec: { extensions = [] } }) =>
+    find: findPerMachine(({ gpuCount, spec: { extensions = [] } }) =>
       extensions.map((name, index) =>
         gpuCount === 0 && soundsLikeNvidia(name)
           ? {
@@ -101,7 +101,7 @@ export const imageChecks = {
     source:
       "fields of a stack about an image; a kernel argument may occur twice, as `console` does",
     ofFiles: true,
-    find: forEachMachine(({ field, spec }) =>
+    find: findPerMachine(({ field, spec }) =>
       lists.flatMap((list): Found => {
         const name = list === "extensions" ? officialName : (text: string): string => text;
         const names = (spec[list] ?? []).map(name);
@@ -140,14 +140,14 @@ export const imageChecks = {
     source:
       "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot); siderolabs/extensions, nvidia.conf (blacklist); talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go; linux v6.18, kernel/module/main.c (blacklisted)",
     ofFiles: true,
-    find: combine(forEachMachine(machineArgs), forEachPatch(patchArgs)),
+    find: combine(findPerMachine(machineArgs), findPerPatch(patchArgs)),
   },
   "module-parameters": {
     rule: "moduleParameters has only well-formed parameters of modules that this package loads and that no patch lists",
     source:
       "talos v1.13.9, machine.kernel.modules[].parameters; pkg/machinery/config/types/v1alpha1: of two items with a name the last one's parameters win",
     ofFiles: true,
-    find: forEachMachine((machine, { clusterPatches }) =>
+    find: findPerMachine((machine, { clusterPatches }) =>
       Object.entries(machine.spec.moduleParameters ?? {}).flatMap(([module, parameters]): Found => {
         const field = `.moduleParameters.${module}`;
         const loadedModules = machine.recipe.kernelModules.map(({ name }) => name);
@@ -199,14 +199,14 @@ export const imageChecks = {
     source:
       "talos, pkg/imager (the contents of an installer are fixed when it is built); distribution/reference (forms of an image's name)",
     ofFiles: true,
-    find: forEachMachine(findingOfOwnImage),
+    find: findPerMachine(findingOfOwnImage),
   },
   "tpm-key": {
     rule: "Only a machine with a Secure Boot image has volumes with a key in the TPM",
     source:
       "talos v1.14.1, internal/pkg/secureboot/tpm2/seal.go and unseal.go (both read the image's PCR key), internal/pkg/uki/uki.go (only a signed image has it)",
     ofFiles: true,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const [volume] = volumesWithTpmKey(patch.documents.map(valueOfDocument));
       const machine = machines.find(
         ({ spec, recipe }) =>
@@ -227,7 +227,7 @@ export const imageChecks = {
     source:
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const configuresService = patch.documents.map(valueOfDocument).some(configuresMultipath);
       const machine = machines.find(
         ({ spec, recipe }) =>

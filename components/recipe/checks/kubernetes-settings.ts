@@ -3,7 +3,7 @@ import { admissionPlugins, featureGates, flags } from "../facts/data/kubernetes-
 import type { UserPatch } from "../machine/user-patches";
 import { asText, mappingAt, valueAt } from "../mapping";
 import { valueOfDocument } from "../rules/yaml";
-import { type Checks, forEachPatch } from "./check";
+import { type Checks, findPerPatch } from "./check";
 
 /** Checks of patches that set options of Kubernetes' components. */
 export const kubernetesSettingsChecks = {
@@ -12,7 +12,7 @@ export const kubernetesSettingsChecks = {
     source:
       "siderolabs/go-kubernetes, kubernetes/upgrade/checks.go (the checks of `talosctl upgrade-k8s`)",
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }, { spec: { kubernetesVersion } }) => {
+    find: findPerPatch(({ patch, machines }, { spec: { kubernetesVersion } }) => {
       const minor = semver.parse(kubernetesVersion)?.minor;
       const isOwned = machines.some(({ spec }) => spec.configuration === "owned");
       if (minor === undefined || !isOwned) return [];

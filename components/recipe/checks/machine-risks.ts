@@ -9,7 +9,7 @@ import { gpuPresent } from "../machine/machine-recipe";
 import { valueAt } from "../mapping";
 import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
-import { type Checks, forEachGpuMachine } from "./check";
+import { type Checks, findPerGpuMachine } from "./check";
 
 /**
  * Checks of known risks for a machine's cards: in its image, its kernel and its configuration. These checks need no
@@ -21,7 +21,7 @@ export const machineRisks = {
     rule: "The container toolkit of the Talos version has no known vulnerability that lets a container escape to the host",
     source: "components/recipe/facts/data/escapes.json: NVIDIA's security bulletins",
     ofFiles: true,
-    find: forEachGpuMachine((_machine, { spec, release }) => {
+    find: findPerGpuMachine((_machine, { spec, release }) => {
       const escape = escapeFinding(spec.talosVersion, release?.drivers.toolkit);
       return escape ? { field: "", ...escape } : undefined;
     }),
@@ -32,7 +32,7 @@ export const machineRisks = {
     source:
       "talos v1.14.1, SecurityProfileConfig (workloadIsolation): containerd, the kubelet and all pods have process and mount namespaces of their own",
     ofFiles: true,
-    find: forEachGpuMachine(({ patches }, { clusterPatches }) =>
+    find: findPerGpuMachine(({ patches }, { clusterPatches }) =>
       [...clusterPatches, ...patches]
         .flatMap(({ documents }) => documents.map(valueOfDocument))
         .some(
@@ -42,8 +42,8 @@ export const machineRisks = {
         )
         ? {
             field: "",
-            problem: `we have not tried workload isolation (${isolation.document}) with a card`,
-            why: "containerd, the kubelet and all pods then run in separate process and mount namespaces. We saw NVIDIA's files and device nodes there on Talos 1.14.1, but only on a machine without a card",
+            problem: `this package is untested with workload isolation (${isolation.document}) on a machine with a card`,
+            why: "containerd, the kubelet and all pods then run in separate process and mount namespaces. On Talos 1.14.1, a test found NVIDIA's files and device nodes there, but only on a machine without a card",
             remedy: "try one machine first (upgrade.first)",
           }
         : undefined,
@@ -54,7 +54,7 @@ export const machineRisks = {
     rule: "From Talos 1.13 on, each GPU machine with an overlay has the kernel argument arm64.nobti, because only boards with an arm64 processor have an overlay",
     source: "talos#13019 (a GB10)",
     ofFiles: true,
-    find: forEachGpuMachine(
+    find: findPerGpuMachine(
       // Only single-board computers have an overlay, and their processors are arm64.
       ({ cards, spec: { overlay, kernelArgs = [] } }, { spec: { talosVersion } }) =>
         cards.length > 0 &&
@@ -77,7 +77,7 @@ export const machineRisks = {
     source:
       "NVIDIA Fabric Manager user guide, supported systems: boards of eight modules have NVSwitches, boards of four have none",
     ofFiles: true,
-    find: forEachGpuMachine(({ uses, extensions }) =>
+    find: findPerGpuMachine(({ uses, extensions }) =>
       extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
       !hasSwitches(uses) &&
       !hasNoSwitch(uses)
@@ -119,7 +119,7 @@ export const machineRisks = {
     rule: "With the GPU Operator, no machine has nvidia.com/gpu.present under `labels`, because the operator sets this label",
     source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
     ofFiles: false,
-    find: forEachGpuMachine(({ spec: { labels } }, { plan }) =>
+    find: findPerGpuMachine(({ spec: { labels } }, { plan }) =>
       gpuProviderOf(plan.kubernetes.mode).findsNodes && labels?.[gpuPresent] !== undefined
         ? {
             field: `.labels.${gpuPresent}`,

@@ -14,7 +14,7 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  forEachMachine,
+  findPerMachine,
   combine,
 } from "./check";
 
@@ -51,9 +51,9 @@ export const machineChecks = {
       "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
     ofFiles: true,
     find: combine(
-      forEachMachine(uuidFindings),
+      findPerMachine(uuidFindings),
       ({ spec, machines }) => omniFindings(spec, machines.find(isOmnis)?.name),
-      forEachMachine(
+      findPerMachine(
         (machine) =>
           isOmnis(machine) &&
           decidedByOmni
@@ -76,7 +76,7 @@ export const machineChecks = {
       "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
     ofFiles: true,
     find: combine(
-      forEachMachine(({ spec: { configuration } }, { spec }) =>
+      findPerMachine(({ spec: { configuration } }, { spec }) =>
         spec.bootstrap === true && configuration !== "owned"
           ? {
               field: ".configuration",
@@ -104,7 +104,7 @@ export const machineChecks = {
     source:
       "Kubernetes, node names are RFC 1123 subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go",
     ofFiles: false,
-    find: forEachMachine((machine, context) => {
+    find: findPerMachine((machine, context) => {
       const { field, name } = machine;
       if (objectName(name) !== undefined || name.length > longest)
         return {
@@ -156,7 +156,7 @@ export const machineChecks = {
     rule: "The Image Factory has the platform of each machine",
     source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",
     ofFiles: true,
-    find: forEachMachine((machine) => {
+    find: findPerMachine((machine) => {
       const name = machine.spec.platform;
       if (name === undefined || platforms.names.includes(name)) return [];
       return {

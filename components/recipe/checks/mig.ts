@@ -3,7 +3,7 @@ import { canSplit } from "../facts/sharing";
 import { migManagerRelease } from "../cluster/mig-manager";
 import type { CheckedMachine, Checks } from "./check";
 
-/** Checks of MIG. The package has tried MIG only in the lab's emulation, and not on hardware. */
+/** Checks of MIG. MIG was tested only in the lab's emulation, and not on hardware. */
 export const migChecks = {
   "mig-untried": {
     severity: "warning",
@@ -14,7 +14,7 @@ export const migChecks = {
       spec.sharing?.mig !== undefined
         ? {
             field: "sharing.mig",
-            problem: "we have not tried MIG on hardware",
+            problem: "this package is untested with MIG on hardware",
             why: "each reboot removes the MIG devices, and the MIG manager fails if a workload gets the card before the manager splits it again",
             remedy: `try one machine first (upgrade.first). Other users report that the MIG manager ${migManagerRelease} splits cards on Talos once the MIG mode is on`,
           }

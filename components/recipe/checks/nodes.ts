@@ -17,8 +17,8 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  forEachMachine,
-  forEachPatch,
+  findPerMachine,
+  findPerPatch,
   combine,
 } from "./check";
 import { ofKubelet } from "./placement";
@@ -31,7 +31,7 @@ export const nodeChecks = {
       "Kubernetes, labels; gpu-operator, controllers/state_manager.go (the operator keeps a user's label)",
     ofFiles: true,
     find: combine(
-      forEachMachine((machine, context) =>
+      findPerMachine((machine, context) =>
         Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
           const field = `.labels.${key}`;
           const formFault = qualifiedName(key) ?? labelValue(text);
@@ -45,7 +45,7 @@ export const nodeChecks = {
           return finding ? { field, ...finding } : undefined;
         }),
       ),
-      forEachPatch(({ patch, machines }, context) =>
+      findPerPatch(({ patch, machines }, context) =>
         [...patch.nodeLabels, ...patch.kubeletLabels].map(
           ([key, text]) =>
             machines.flatMap((machine) => labelFault(machine, key, text, context) ?? [])[0],
@@ -58,7 +58,7 @@ export const nodeChecks = {
     source:
       "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
     ofFiles: true,
-    find: forEachMachine((machine) =>
+    find: findPerMachine((machine) =>
       Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
         const field = `.taints.${key}`;
         const taint = parseTaint(key, text);

@@ -5,7 +5,7 @@ import type { UserPatch } from "../machine/user-patches";
 import { asText, valueAt } from "../mapping";
 import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
-import { type Checks, forEachMachine, forEachPatch, combine } from "./check";
+import { type Checks, findPerMachine, findPerPatch, combine } from "./check";
 
 /** Checks of the content of patches against the stack and other patches. */
 export const patchContentChecks = {
@@ -15,7 +15,7 @@ export const patchContentChecks = {
       "talos, RedactSecrets and Redact of the documents; patches are in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
     ofFiles: false,
     find: combine(
-      forEachPatch(({ patch }) =>
+      findPerPatch(({ patch }) =>
         patch.documents.map(valueOfDocument).map((value) => {
           const [secret] = secretsIn(value, asText(valueAt(value, "kind")));
           return secret
@@ -27,7 +27,7 @@ export const patchContentChecks = {
             : undefined;
         }),
       ),
-      forEachMachine((machine) =>
+      findPerMachine((machine) =>
         secretsIn(parseToml(machine.spec.containerd?.extra ?? "").table, "")
           .slice(0, 1)
           .map(({ path }) => ({
@@ -44,7 +44,7 @@ export const patchContentChecks = {
     source:
       "siderolabs/extensions#101; talos, pkg/machinery/config/merge: of several values of a key the last wins",
     ofFiles: true,
-    find: forEachPatch(({ patch, machines }) =>
+    find: findPerPatch(({ patch, machines }) =>
       Object.entries(patch.sysctls).flatMap(([key, value]) => {
         const machine = machines.find(
           (candidate) =>
@@ -67,7 +67,7 @@ export const patchContentChecks = {
     source:
       "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const refusedLabel = patch.kubeletLabels.find(
         ([key, value]) =>
           isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
@@ -94,7 +94,7 @@ export const patchContentChecks = {
     rule: "No patch of a worker sets node taints",
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const workers = machines
         .filter((machine) => machine.spec.role === "worker")
         .map((machine) => machine.name);
@@ -139,7 +139,7 @@ export const patchContentChecks = {
     source:
       "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
-    find: forEachPatch(({ patch }) =>
+    find: findPerPatch(({ patch }) =>
       patch.files.flatMap((file) => {
         const isWritable =
           file.path.startsWith("/var/") ||
@@ -167,7 +167,7 @@ export const patchContentChecks = {
     rule: "No patch sets machine.install.extensions on Talos ≥ 1.10, which ignores this field",
     source: "talos v1.10.0, hack/release.toml: machine.install.extensions no longer has an effect",
     ofFiles: true,
-    find: forEachPatch(({ patch }, context) =>
+    find: findPerPatch(({ patch }, context) =>
       (context.release?.version.minor ?? 0) >= 10 &&
       valueAt(patch.config, "machine", "install", "extensions") !== undefined
         ? {
@@ -187,7 +187,7 @@ export const patchContentChecks = {
     source:
       "talos, pkg/machinery/config/merge: a later scalar overwrites; machine.install.image is set by this package",
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       if (valueAt(patch.config, "machine", "install", "image") === undefined) return [];
       const problem = "sets machine.install.image";
       return machines.length > 0 && machines.every(({ spec }) => spec.configuration === "omni")
@@ -209,7 +209,7 @@ export const patchContentChecks = {
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields, forbiddenDocuments, forbiddenSliceElements (v1.10.4)",
     ofFiles: true,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const machine = machines.find(({ spec }) => spec.configuration === "omni");
       if (machine === undefined) return [];
       return patch.documents

@@ -8,7 +8,7 @@ import type { UserPatch } from "../machine/user-patches";
 import { isMapping, listAt, valueAt } from "../mapping";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
-import { allPatches, type CheckedMachine, type Checks, type Found, forEachPatch } from "./check";
+import { allPatches, type CheckedMachine, type Checks, type Found, findPerPatch } from "./check";
 import { type Document, isMap, visit } from "yaml";
 
 /** Checks of patches: whether Talos accepts them. */
@@ -18,7 +18,7 @@ export const patchChecks = {
     source:
       "siderolabs/docs, patching (JSON patches are not supported for multi-document configuration)",
     ofFiles: true,
-    find: forEachPatch(({ patch }) => {
+    find: findPerPatch(({ patch }) => {
       const { flaw } = patch;
       if (!flaw) return [];
       if (flaw.kind === "json6902")
@@ -43,7 +43,7 @@ export const patchChecks = {
     source:
       "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node has the name of its host); machine.type of the configuration",
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const statedType = valueAt(patch.config, "machine", "type");
       const type = typeof statedType === "string" ? statedType : undefined;
       const machineOfOtherRole =
@@ -111,7 +111,7 @@ export const patchChecks = {
     source:
       "siderolabs/talos v1.13.0, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate)",
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const worker = machines.find(({ spec }) => spec.role === "worker");
       if (worker === undefined || patch.flaw !== undefined) return [];
       const documents = patch.documents.map(valueOfDocument);
@@ -129,7 +129,7 @@ export const patchChecks = {
     source:
       "pulumi-talos v0.8.1 merges with Talos' machinery v1.13.0, which does not know the documents of 1.14",
     ofFiles: true,
-    find: forEachPatch(({ patch, machines }, context) => {
+    find: findPerPatch(({ patch, machines }, context) => {
       const owned = machines
         .filter((machine) => machine.spec.configuration === "owned")
         .map((machine) => machine.name);
@@ -199,7 +199,7 @@ export const patchChecks = {
     source:
       "siderolabs/docs, patching (`$patch: delete`); a merge into an adopted configuration only adds, so that the package can undo it",
     ofFiles: false,
-    find: forEachPatch(({ patch, machines }) => {
+    find: findPerPatch(({ patch, machines }) => {
       const adopted = machines.find((machine) => machine.spec.configuration === "adopted");
       return adopted !== undefined && patch.documents.some(deletes)
         ? {

@@ -209,7 +209,7 @@ function driverRoot({ spec }: CheckContext): Found {
       why: "the plugin exits with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
       remedy: 'write "/", or set deviceListStrategy to envvar, which needs no driver root',
     };
-  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // We have not seen the effect of any other root.
+  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // The effect of any other root is unknown.
   return {
     field,
     problem: `is ${root}, but deviceListStrategy selects ${cdi.join(", ")}`,

@@ -96,7 +96,7 @@ export const releaseRisks = {
       usesStorage(plan.spec)
         ? {
             field: "gpuOperator.values.gds.enabled",
-            problem: `we have not tried GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
+            problem: `this package is untested with GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
             why: "NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
             remedy: "try one machine first (upgrade.first)",
           }

@@ -4,7 +4,7 @@ import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
 import { readContract } from "../facts/contract";
 import { didYouMean, shown } from "../rules";
-import { type Checks, type Found, forEachMachine, combine } from "./check";
+import { type Checks, type Found, findPerMachine, combine } from "./check";
 import * as semver from "semver";
 
 /** Checks of the Talos and Kubernetes releases, and of the steps between them. */
@@ -65,7 +65,7 @@ export const releaseChecks = {
     source:
       "siderolabs/docs, NVIDIA GPU at Talos 1.12, 1.13 and 1.15: these releases change the folder of the driver's libraries, and the owner of toolkit and RuntimeClass",
     ofFiles: true,
-    find: forEachMachine((machine, { spec, plan }) => {
+    find: findPerMachine((machine, { spec, plan }) => {
       const machineRelease = machine.spec.talosVersion;
       if (
         machineRelease === undefined ||
@@ -121,7 +121,7 @@ export const releaseChecks = {
     source:
       "siderolabs/docs, upgrading-talos (through the last patch release of each minor in between)",
     ofFiles: false,
-    find: forEachMachine((machine, { spec }) => {
+    find: findPerMachine((machine, { spec }) => {
       const target = parseTalosVersion(spec.talosVersion);
       const text = machine.spec.runningVersion;
       if (!target || text === undefined) return [];
@@ -156,7 +156,7 @@ export const releaseChecks = {
     rule: "The versionContract of an owned machine is a Talos version, and not newer than the machine's",
     source: "talos, pkg/machinery/config/contract.go; siderolabs/terraform-provider-talos#401",
     ofFiles: false,
-    find: forEachMachine(
+    find: findPerMachine(
       ({ spec: { versionContract: statedContract, configuration }, recipe: { talosVersion } }) => {
         if (statedContract === undefined || configuration !== "owned") return [];
         const contract = readContract(statedContract);
@@ -240,7 +240,7 @@ export const releaseChecks = {
       "components/program/upgrade/control-planes.ts: the update upgrades a control plane only if all members of etcd are healthy",
     ofFiles: true,
     find: combine(
-      forEachMachine(({ spec: { mayBeAway, role } }) =>
+      findPerMachine(({ spec: { mayBeAway, role } }) =>
         mayBeAway === true && role === "controlplane"
           ? {
               field: ".mayBeAway",

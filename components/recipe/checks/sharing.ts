@@ -13,7 +13,7 @@ import {
   type CheckedMachine,
   type Checks,
   type Found,
-  forEachGpuRequest,
+  findPerGpuRequest,
 } from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
@@ -122,7 +122,7 @@ export const sharingChecks = {
     source:
       "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
     ofFiles: false,
-    find: forEachGpuRequest((request, context) => {
+    find: findPerGpuRequest((request, context) => {
       const { spec, gpuMachines } = context;
       if (gpuMachines.length === 0) return [];
       const offeredResources = [
@@ -192,7 +192,7 @@ export const sharingChecks = {
     rule: "A pod requests one slice if the device plugin refuses requests for several slices of shared cards",
     source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
     ofFiles: true,
-    find: forEachGpuRequest(({ gpus }, { spec }) =>
+    find: findPerGpuRequest(({ gpus }, { spec }) =>
       gpus > 1 && sharingOf(spec)?.refusesSeveral === true
         ? {
             field: ".gpus",

@@ -7,7 +7,7 @@ import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
 import { gpuRequests, languageServers, namespacesMade, type Workload } from "../stack/workloads";
 import { defaultImages } from "../stack/workloads/default-images";
-import { type CheckedMachine, type Checks, type Found, forEachGpuRequest } from "./check";
+import { type CheckedMachine, type Checks, type Found, findPerGpuRequest } from "./check";
 import { machinesFor, mayMatch } from "./placement";
 
 /** Checks of workloads: their images, the machines that they fit on, and their namespaces. */
@@ -72,7 +72,7 @@ export const workloadChecks = {
     rule: "No pod that can run only on arm64 machines has an image that is built only for amd64",
     source: "facts/data/images.json",
     ofFiles: true,
-    find: forEachGpuRequest((request, context) => {
+    find: findPerGpuRequest((request, context) => {
       const defaultImage = defaultImages[request.kind]?.(context.plan.kubernetes.cudaVersion);
       const image = request.image ?? defaultImage ?? "";
       const machines = machinesFor(request, context);
@@ -96,7 +96,7 @@ export const workloadChecks = {
     source:
       "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels contain no PTX for future architectures",
     ofFiles: true,
-    find: forEachGpuRequest((request, context) => {
+    find: findPerGpuRequest((request, context) => {
       const cuda =
         request.image && frameworks.test(request.image) ? cudaOfImage(request.image) : undefined;
       if (!cuda) return [];
@@ -159,7 +159,7 @@ export const workloadChecks = {
     rule: "Each node selector matches a GPU machine",
     source: "Kubernetes: a pod whose node selector fits no node stays Pending",
     ofFiles: true,
-    find: forEachGpuRequest(({ nodeSelector = {} }, { gpuMachines }) => {
+    find: findPerGpuRequest(({ nodeSelector = {} }, { gpuMachines }) => {
       const unmetLabel = gpuMachines.length > 0 ? unmet(nodeSelector, gpuMachines) : undefined;
       return unmetLabel
         ? {

@@ -196,10 +196,10 @@ test("in a stack with MIG, a card that cannot do MIG is offered whole", () =>
 test("with the profile disabled, two cards are offered as 2 GPUs", () =>
   expectPlan({ base: "mig-disabled" }, { allocatable: { "dc-1": { "nvidia.com/gpu": 2 } } }));
 
-test("a note says that MIG was not tried on hardware", () =>
+test("a warning says that this package is untested with MIG on hardware", () =>
   expectPlan(
     { base: "mig" },
-    { notes: [/we have not tried MIG on hardware/, /no longer supports/] },
+    { notes: [/this package is untested with MIG on hardware/, /no longer supports/] },
   ));
 
 test("a note says that an Ampere card needs a reset to change its MIG mode", () =>
@@ -211,7 +211,7 @@ test("a note says that an Ampere card needs a reset to change its MIG mode", () 
     },
     {
       notes: [
-        /we have not tried MIG on hardware/,
+        /this package is untested with MIG on hardware/,
         /the Ampere cards of dc-1 need a reset to change their MIG mode/,
         /no longer supports/,
       ],

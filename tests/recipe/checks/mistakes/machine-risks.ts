@@ -41,7 +41,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu",
           severity: "warning",
           says: [
-            "we have not tried workload isolation (SecurityProfileConfig) with a card; containerd, the kubelet and all pods then run in separate process and mount namespaces. We saw NVIDIA's files and device nodes there on Talos 1.14.1, but only on a machine without a card",
+            "this package is untested with workload isolation (SecurityProfileConfig) on a machine with a card; containerd, the kubelet and all pods then run in separate process and mount namespaces. On Talos 1.14.1, a test found NVIDIA's files and device nodes there, but only on a machine without a card",
           ],
         },
       ],

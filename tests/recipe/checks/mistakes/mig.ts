@@ -13,7 +13,7 @@ export const migMistakes: Mistakes = {
           field: "sharing.mig",
           severity: "warning",
           says: [
-            "we have not tried MIG on hardware; each reboot removes the MIG devices, and the MIG manager fails if a workload gets the card before the manager splits it again; try one machine first (upgrade.first). Other users report that the MIG manager v0.12.3-ubuntu20.04 splits cards on Talos once the MIG mode is on",
+            "this package is untested with MIG on hardware; each reboot removes the MIG devices, and the MIG manager fails if a workload gets the card before the manager splits it again; try one machine first (upgrade.first). Other users report that the MIG manager v0.12.3-ubuntu20.04 splits cards on Talos once the MIG mode is on",
             "try one machine first (upgrade.first). Other users report that the MIG manager v0.12.3-ubuntu20.04 splits cards on Talos once the MIG mode is on",
           ],
         },

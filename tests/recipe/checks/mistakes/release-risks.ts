@@ -90,7 +90,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.gds.enabled",
           severity: "note",
           says: [
-            "we have not tried GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
+            "this package is untested with GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
             "try one machine first",
           ],
         },
