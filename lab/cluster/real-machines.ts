@@ -20,7 +20,7 @@ import {
 import { startFront, type Front } from "../talos/front";
 import { siteOf } from "../talos/site";
 import type { LabOptions } from "../options";
-import { spawnGuarded } from "../session/process";
+import { spawnChild } from "../session/process";
 import type { Tools } from "../tools";
 import { until } from "../until";
 import { talosconfigVia, type ExistingCluster } from "./existing-cluster";
@@ -222,7 +222,7 @@ async function startImageServers(
     ...lab.nodePrograms!,
   ];
   const args = ["virtual-images", folder, ...programs];
-  const pods = await spawnGuarded<{ port: number }>(tools.machines, args, {
+  const pods = await spawnChild<{ port: number }>(tools.machines, args, {
     name: "images of pods",
     signal,
   });

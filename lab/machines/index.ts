@@ -1,6 +1,6 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { spawnGuarded } from "../session/process";
+import { spawnChild } from "../session/process";
 
 /** A kind of card in an emulated machine, with what the emulation needs to know of it. */
 export interface LabGpu {
@@ -106,7 +106,7 @@ export async function startMachines(
   await fs.mkdir(spec.dir, { recursive: true });
   const file = path.join(spec.dir, "spec.json");
   await fs.writeFile(file, JSON.stringify(spec, null, 2), { mode: 0o600 });
-  const child = await spawnGuarded<{
+  const child = await spawnChild<{
     api: string;
     maintenance: Record<string, string>;
     control: string;

@@ -4,22 +4,25 @@ import { parse } from "yaml";
 import type { MachineRecipe, Plan } from "../../components/recipe";
 import type { MachineSnapshot, LabSnapshot } from "./snapshot";
 
-/** Objects and settings that a destroy did not remove or restore. */
+/** What differs after a destroy from the state before the stack. */
 export interface Leftovers {
-  /** Objects of the stack that still exist, and objects of others that have changed. Empty if the destroy is clean. */
-  left: string[];
-  /** Objects that are meant to stay, each with the reason. */
-  stays: string[];
+  /**
+   * Objects, settings, images and processes that the destroy should have removed or restored. Empty if the destroy is
+   * clean.
+   */
+  faults: string[];
+  /** Differences that a destroy may leave, each with the reason. */
+  allowed: string[];
 }
 
 /** A rule for lines about new or missing objects. */
 interface Rule {
   applies(line: string): boolean;
   /**
-   * `left` if the destroy should have removed the object, `passes` if the line is harmless, else the reason why the
-   * object stays.
+   * `fault` if the destroy should have removed or restored the object, `passes` if the line is harmless, else the reason
+   * why the destroy may leave the difference.
    */
-  verdict: { reason: string } | "left" | "passes";
+  verdict: { reason: string } | "fault" | "passes";
 }
 
 const matching = (pattern: string) => (line: string) => new RegExp(pattern).test(line);
@@ -121,7 +124,7 @@ function nodeRules(
   const joinedLater = !before.lines.some((line) => line.startsWith(prefix));
   return [
     ...(hadOperator || operatorRelabels ? [operatorLabelRule] : []),
-    { applies: isSetByStack, verdict: "left" },
+    { applies: isSetByStack, verdict: "fault" },
     ...(joinedLater ? joinedNodeRules : []),
   ];
 }
@@ -162,23 +165,23 @@ export function leftovers(
     ...after.lines.filter((line) => !before.lines.includes(line)),
   ];
   const result: Leftovers = {
-    left: [],
-    stays: plan.spec.bootstrap ? [`the cluster: ${clusterStaysReason}`] : [],
+    faults: [],
+    allowed: plan.spec.bootstrap ? [`the cluster: ${clusterStaysReason}`] : [],
   };
   for (const line of lines.sort()) {
-    const verdict = rules.find(({ applies }) => applies(line))?.verdict ?? "left";
-    if (verdict === "left") result.left.push(line);
-    else if (verdict !== "passes") result.stays.push(`${line}: ${verdict.reason}`);
+    const verdict = rules.find(({ applies }) => applies(line))?.verdict ?? "fault";
+    if (verdict === "fault") result.faults.push(line);
+    else if (verdict !== "passes") result.allowed.push(`${line}: ${verdict.reason}`);
   }
   for (const machine of plan.machines) {
-    const { left, stays } = machineLeftovers(
+    const { faults, allowed } = machineLeftovers(
       machine,
       before.machines[machine.name],
       beforeDestroy.machines[machine.name],
       after.machines[machine.name],
     );
-    result.left.push(...left.map((line) => `machine ${machine.name}: ${line}`));
-    result.stays.push(...stays.map((line) => `machine ${machine.name}: ${line}`));
+    result.faults.push(...faults.map((line) => `machine ${machine.name}: ${line}`));
+    result.allowed.push(...allowed.map((line) => `machine ${machine.name}: ${line}`));
   }
   return result;
 }
@@ -214,7 +217,7 @@ function machineLeftovers(
   const expectedImage = (owner === "omni" ? before : beforeDestroy)?.image;
   const reason = "machines are neither wiped nor downgraded";
   return {
-    left: [
+    faults: [
       ...remainingChanges
         .filter((line) => !isNeededByImage(line))
         .map((line) => `configuration, ${line}`),
@@ -222,7 +225,7 @@ function machineLeftovers(
         ? []
         : [`it runs ${after?.image}, and should run ${expectedImage}`]),
     ],
-    stays: [
+    allowed: [
       ...remainingChanges
         .filter(isNeededByImage)
         .map((line) => `configuration, ${line}: the image stays, and does not boot without this`),

@@ -26,21 +26,23 @@ export const downPhase: Phase<RunningLab> = {
       );
       return new Failed(result);
     }
-    const { left, stays } = await findLeftovers(lab, beforeDestroy);
-    lab.report.left = left;
-    for (const line of stays) say(`stays: ${line}`, "event");
+    const { faults, allowed } = await findLeftovers(lab, beforeDestroy);
+    lab.report.left = faults;
+    for (const line of allowed) say(`stays: ${line}`, "event");
     const staysNote =
-      stays.length === 0 ? "" : `; ${stays.length} things stay, each with its reason (--verbose)`;
-    if (left.length === 0)
+      allowed.length === 0
+        ? ""
+        : `; ${allowed.length} things stay, each with its reason (--verbose)`;
+    if (faults.length === 0)
       return `everything of the stack removed in ${seconds.toFixed(1)} s${staysNote}`;
-    for (const line of left) say(`left: ${line}`);
+    for (const line of faults) say(`left: ${line}`);
     reportFailure(
       lab,
       "destroy left something behind",
-      left,
+      faults,
       "make the resource that created it remove it, or list the reason why it stays",
     );
-    return new Failed(`${left.length} left behind`);
+    return new Failed(`${faults.length} left behind`);
   },
 };
 
@@ -73,8 +75,8 @@ export async function findLeftovers(
           lab.earlierPlans,
         ),
       // A machine that Omni is rebooting does not answer.
-      (error: Error) => ({ left: [`could not be read: ${error.message}`], stays: [] }),
+      (error: Error) => ({ faults: [`could not be read: ${error.message}`], allowed: [] }),
     );
   const patience = { seconds: settleSeconds, every: 1_000, signal: lab.session.signal };
-  return (await until(patience, inspect, ({ left }) => left.length === 0)).seen;
+  return (await until(patience, inspect, ({ faults }) => faults.length === 0)).seen;
 }

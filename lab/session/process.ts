@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import * as readline from "node:readline";
 
 /** Options for a child process. */
-export interface GuardOptions {
+export interface ChildOptions {
   /** Name of the process in messages, e.g. `control plane`. */
   name: string;
   env?: NodeJS.ProcessEnv;
@@ -17,7 +17,7 @@ export interface GuardOptions {
 }
 
 /** A child process that is ready, and ends with this process. */
-export interface Guarded<Ready> {
+export interface Child<Ready> {
   pid: number;
   /** The JSON object of the first line on its standard output. */
   ready: Ready;
@@ -44,7 +44,7 @@ const TAIL_LINES = 40;
  * @throws Error if the child cannot be started, ends before it is ready, prints another first line, or takes too long.
  * The message quotes the end of its standard error. The child has ended by then.
  */
-export async function spawnGuarded<Ready>(
+export async function spawnChild<Ready>(
   command: string,
   args: readonly string[],
   {
@@ -55,8 +55,8 @@ export async function spawnGuarded<Ready>(
     onLine,
     startLimit = 120_000,
     stopLimit = 10_000,
-  }: GuardOptions,
-): Promise<Guarded<Ready>> {
+  }: ChildOptions,
+): Promise<Child<Ready>> {
   signal?.throwIfAborted();
   const child = spawn(command, args, { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   // Writing to a child that has ended is an error here; its exit is reported below.

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { spawnGuarded, type Guarded, type GuardOptions } from "../session/process";
+import { spawnChild, type Child, type ChildOptions } from "../session/process";
 import { withLock } from "../tools/lock";
 
 /** A folder with Debian's programs, and functions that run programs in it. */
@@ -24,8 +24,8 @@ export interface Debian {
   start(
     work: string,
     argv: readonly string[],
-    options: Omit<GuardOptions, "name">,
-  ): Promise<Guarded<unknown>>;
+    options: Omit<ChildOptions, "name">,
+  ): Promise<Child<unknown>>;
 }
 
 /**
@@ -102,7 +102,7 @@ export async function provideDebian(cache: string, signal?: AbortSignal): Promis
       const [program, args] = unshareCommand(root, work, ["sh", "-c", guardScript, "sh", ...argv]);
       const { TALOS_GPU_LAB } = process.env;
       const labMark = TALOS_GPU_LAB === undefined ? {} : { TALOS_GPU_LAB };
-      return spawnGuarded(program, args, {
+      return spawnChild(program, args, {
         name: argv[0]!,
         ...options,
         env: { ...environment, ...labMark, ...env },

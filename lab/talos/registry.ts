@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { spawnGuarded } from "../session/process";
+import { spawnChild } from "../session/process";
 
 /** An image to put into a registry, with the tar files of its layers. */
 export interface Image {
@@ -55,7 +55,7 @@ export async function startRegistry(
   fs.mkdirSync(folder, { recursive: true });
   const requests: string[] = [];
   const waiting: ((answer: Answer) => void)[] = [];
-  const child = await spawnGuarded<{ port: number }>(path.join(programs, "registry"), [folder], {
+  const child = await spawnChild<{ port: number }>(path.join(programs, "registry"), [folder], {
     name: "registry",
     onLog: (line) => requests.push(line),
     onLine: (line) => waiting.shift()?.(JSON.parse(line) as Answer),

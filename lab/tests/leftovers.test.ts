@@ -56,11 +56,13 @@ function leftoversOf(stack: string, name: string, after: Differences, before: Di
 
 /** A stack with one adopted machine and the device plugin. Its name is also the machine's. */
 const adopted = "velaryon";
+/** A stack that owns its machines: it writes their whole configuration. */
+const owned = "rtx5070ti";
 
 test("a clean destroy leaves nothing but the image, which is not downgraded", () => {
   expect(leftoversOf(adopted, adopted, {})).toEqual({
-    left: [],
-    stays: ["machine velaryon: image v1.11.1 gpu: machines are neither wiped nor downgraded"],
+    faults: [],
+    allowed: ["machine velaryon: image v1.11.1 gpu: machines are neither wiped nor downgraded"],
   });
 });
 
@@ -134,11 +136,11 @@ test.each<{ title: string; after: Differences; expected: string[] }>([
     expected: ["process 7 sleep 30"],
   },
 ])("after a destroy, $title", ({ after, expected }) => {
-  expect(leftoversOf(adopted, adopted, after).left).toEqual(expected);
+  expect(leftoversOf(adopted, adopted, after).faults).toEqual(expected);
 });
 
 test("a node that was not ready before the update, but is ready now, is not reported", () => {
-  expect(leftoversOf(adopted, adopted, {}, { added: [notReady] }).left).toEqual([]);
+  expect(leftoversOf(adopted, adopted, {}, { added: [notReady] }).faults).toEqual([]);
 });
 
 test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in an existing one", () => {
@@ -152,10 +154,10 @@ test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in
     added: [...kubernetesOwnObjects, ...otherObjects],
     machine: { image: "v1.11.1 gpu", configuration: patchedValues },
   };
-  expect(leftoversOf("modern", "gpu", after, { missing: [namespaceLine] }).left).toEqual(
+  expect(leftoversOf("modern", "gpu", after, { missing: [namespaceLine] }).faults).toEqual(
     otherObjects,
   );
-  expect(leftoversOf("modern", "gpu", after).left.toSorted()).toEqual(
+  expect(leftoversOf("modern", "gpu", after).faults.toSorted()).toEqual(
     [...kubernetesOwnObjects, ...otherObjects].toSorted(),
   );
 });
@@ -164,31 +166,38 @@ test("a leftover patch on an adopted machine is reported by its paths, without v
   const result = leftoversOf(adopted, adopted, {
     machine: { ...gpuMachine, configuration: patchedValues },
   });
-  expect(result.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
-  expect(result.stays).toContain(
+  expect(result.faults).toEqual([
+    "machine velaryon: configuration, changed: machine.install.image",
+  ]);
+  expect(result.allowed).toContain(
     "machine velaryon: configuration, added: machine.kernel.modules[]: the image stays, and does not boot without this",
   );
 });
 
 test("an owned machine may keep its configuration, but a change by the destroy is reported", () => {
   const name = "k8s-worker4";
-  const result = leftoversOf("rtx5070ti", name, {
+  const result = leftoversOf(owned, name, {
     machine: { ...gpuMachine, configuration: patchedValues },
   });
-  expect(result.left).toEqual([]);
-  expect(result.stays).toContainEqual(expect.stringContaining(`machine ${name}: configuration: `));
-  expect(leftoversOf("rtx5070ti", name, {}).left).toContain(
+  expect(result.faults).toEqual([]);
+  expect(result.allowed).toContainEqual(
+    expect.stringContaining(`machine ${name}: configuration: `),
+  );
+  expect(leftoversOf(owned, name, {}).faults).toContain(
     `machine ${name}: configuration, gone: machine.kernel.modules[]`,
   );
 });
 
 test("a machine of Omni is reported if it does not have its former image, or if Omni keeps a patch", () => {
-  expect(leftoversOf("frank", "gpu-1", { machine: plainMachine })).toEqual({ left: [], stays: [] });
+  expect(leftoversOf("frank", "gpu-1", { machine: plainMachine })).toEqual({
+    faults: [],
+    allowed: [],
+  });
   const patch = "Omni has ConfigPatches x";
-  expect(leftoversOf("frank", "gpu-1", { machine: plainMachine, added: [patch] }).left).toEqual([
+  expect(leftoversOf("frank", "gpu-1", { machine: plainMachine, added: [patch] }).faults).toEqual([
     patch,
   ]);
-  expect(leftoversOf("frank", "gpu-1", {}).left).toEqual([
+  expect(leftoversOf("frank", "gpu-1", {}).faults).toEqual([
     "machine gpu-1: it runs v1.11.1 gpu, and should run v1.11.1 plain",
   ]);
 });
@@ -203,8 +212,10 @@ test("leftovers of Helm and of the GPU Operator are listed with the reason", () 
     added: [definition, ...labels],
   });
   // In operator mode the stack sets the validator's label.
-  expect(result.left).toEqual(["node gpu-1: label nvidia.com/gpu.deploy.operator-validator=false"]);
-  expect(result.stays.map((line) => line.split(": ").slice(0, -1).join(": "))).toEqual([
+  expect(result.faults).toEqual([
+    "node gpu-1: label nvidia.com/gpu.deploy.operator-validator=false",
+  ]);
+  expect(result.allowed.map((line) => line.split(": ").slice(0, -1).join(": "))).toEqual([
     definition,
     "node gpu-1: label nvidia.com/gpu.present=true",
   ]);
@@ -214,11 +225,11 @@ test("the operator may delete an existing RuntimeClass, but the device plugin ma
   const runtimeClass = "RuntimeClass nvidia";
   const before = { added: [runtimeClass] };
   const result = leftoversOf("frank", "gpu-1", { machine: plainMachine }, before);
-  expect(result.left).toEqual([]);
-  expect(result.stays).toEqual([
+  expect(result.faults).toEqual([]);
+  expect(result.allowed).toEqual([
     `missing, and not the stack's: ${runtimeClass}: the operator took it over, and deleted it with itself`,
   ]);
-  expect(leftoversOf(adopted, adopted, {}, before).left).toEqual([
+  expect(leftoversOf(adopted, adopted, {}, before).faults).toEqual([
     `missing, and not the stack's: ${runtimeClass}`,
   ]);
 });
@@ -228,32 +239,32 @@ describe("a machine that joined the cluster during the run", () => {
 
   test("may stay a node of a bootstrapped cluster, whose other new objects are reported", () => {
     const daemon = "DaemonSet gpu-operator/nvidia-device-plugin-daemonset";
-    const { left } = leftoversOf(
+    const { faults } = leftoversOf(
       "modern",
       "gpu",
       { added: [...joinedNode("gpu"), daemon] },
       { missing: [labelLine] },
     );
-    expect(left.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
+    expect(faults.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
   });
 
-  test("may stay a node of Omni, but must lose the stack's patches", () => {
+  test("may stay a node of Omni, but must lose the stack's patches, and have no new setting", () => {
     const beforeJoining = {
       missing: [labelLine],
       machine: { image: plainMachine.image, configuration: undefined },
     };
-    const leftWith = (configuration: string[]) =>
+    const faultsWith = (configuration: string[]) =>
       leftoversOf(
         "frank",
         "gpu-1",
         { added: joinedNode("gpu-1"), machine: { ...plainMachine, configuration } },
         beforeJoining,
-      ).left;
-    expect(leftWith(ownersValues)).toEqual([]);
-    expect(leftWith(patchedValues)).toEqual([
+      ).faults;
+    expect(faultsWith(ownersValues)).toEqual([]);
+    expect(faultsWith(patchedValues)).toEqual([
       "machine gpu-1: configuration, nothing of the stack was removed",
     ]);
-    expect(leftWith([...ownersValues, "machine.env.A: 1"])).toEqual([
+    expect(faultsWith([...ownersValues, "machine.env.A: 1"])).toEqual([
       "machine gpu-1: configuration, added: machine.env.A",
     ]);
   });
@@ -266,8 +277,8 @@ describe("a label that both the operator and the stack set", () => {
       plan.machines.find((machine) => machine.name === name)!.nodeLabels,
     ).find(([label]) => /^nvidia\.com\/gpu\.(present|deploy\.operator-validator)$/.test(label))!;
     const after = stateOf(name, { added: [`node NODE: label ${key}=${value}`] });
-    const { left } = leftovers(plan, stateOf(name), stateOf(name), after, earlier);
-    return left.filter((line) => line.startsWith("node "));
+    const { faults } = leftovers(plan, stateOf(name), stateOf(name), after, earlier);
+    return faults.filter((line) => line.startsWith("node "));
   };
 
   test.each([

@@ -1,17 +1,17 @@
-import { type GuardOptions, type Guarded, spawnGuarded } from "../session/process";
+import { type ChildOptions, type Child, spawnChild } from "../session/process";
 
 /** Starts a Node program that ends with its standard input, unless its script does something else. */
 function start<T = unknown>(
   script: string,
-  options: Partial<GuardOptions> = {},
-): Promise<Guarded<T>> {
-  return spawnGuarded<T>(process.execPath, ["-e", script], { name: "emulator", ...options });
+  options: Partial<ChildOptions> = {},
+): Promise<Child<T>> {
+  return spawnChild<T>(process.execPath, ["-e", script], { name: "emulator", ...options });
 }
 
 const readyScript =
   'console.log(JSON.stringify({ port: 50000 })); process.stdin.resume().on("end", () => process.exit(0));';
 
-describe("a guarded child", () => {
+describe("a child process of the lab", () => {
   test("that ignores the end of its input and SIGTERM is killed", async () => {
     const script = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("{}");`;
     const child = await start(script, { stopLimit: 100 });
@@ -28,7 +28,7 @@ describe("a guarded child", () => {
     expect(error).toMatch(/output:\nline 10\n[^]*line 49$/);
   });
 
-  test.each<[string, string, Partial<GuardOptions>, string]>([
+  test.each<[string, string, Partial<ChildOptions>, string]>([
     [
       "prints no JSON first",
       readyScript.replace("JSON.stringify({ port: 50000 })", '"hello"'),
@@ -46,7 +46,7 @@ describe("a guarded child", () => {
   });
 
   test("that does not exist is reported with its name", async () => {
-    await expect(spawnGuarded("/nowhere/machines", [], { name: "machines" })).rejects.toThrow(
+    await expect(spawnChild("/nowhere/machines", [], { name: "machines" })).rejects.toThrow(
       /^machines: cannot be started \(spawn \/nowhere\/machines ENOENT\), and the lab cannot continue without it; check/,
     );
   });

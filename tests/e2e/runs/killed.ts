@@ -175,7 +175,7 @@ async function runRound(
   await kill("destroy", "destroy", releaseIsUninstalled);
   await runUntilSuccess("destroy");
   run.leftovers.push(
-    ...(await findLeftovers(lab, snapshot)).left.map((line) => `${signal}: ${line}`),
+    ...(await findLeftovers(lab, snapshot)).faults.map((line) => `${signal}: ${line}`),
   );
 }
 

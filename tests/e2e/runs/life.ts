@@ -249,6 +249,6 @@ runAsProgram(async (session, name, editPattern = ""): Promise<EditsRun> => {
   const snapshot = await takeSnapshot(lab);
   const { result, diagnostics } = await lab.engine.destroy();
   const leftovers =
-    result === "succeeded" ? (await findLeftovers(lab, snapshot)).left : [...diagnostics];
+    result === "succeeded" ? (await findLeftovers(lab, snapshot)).faults : [...diagnostics];
   return { results: runner.results, machines, leftovers };
 });
