@@ -31,11 +31,14 @@ test.each<[LabChart, string, string, RegExp]>([
   // The Go proxy lacks this release, so the folder has the nearest one under the requested name.
   ["nvidia-device-plugin", "0.20.0", "nvidia-device-plugin-0.20.0", /^appVersion: "0\.20\.0"$/m],
   ["gpu-operator", "v26.3.2", "gpu-operator-v26.3.2", /^appVersion: v26\.3\.2$/m],
-])("the chart %s %s is written to the folder %s", async (chart, version, name, pattern) => {
-  const chartFolder = await folderOfChart(chart, version);
-  expect(path.basename(chartFolder)).toBe(name);
-  expect(readFileSync(path.join(chartFolder, "Chart.yaml"), "utf8")).toMatch(pattern);
-});
+])(
+  "the folder of the chart %s %s is %s, and its Chart.yaml has that appVersion",
+  async (chart, version, name, pattern) => {
+    const chartFolder = await folderOfChart(chart, version);
+    expect(path.basename(chartFolder)).toBe(name);
+    expect(readFileSync(path.join(chartFolder, "Chart.yaml"), "utf8")).toMatch(pattern);
+  },
+);
 
 // Compares the recipe's table of values with the chart itself, as NVIDIA tagged it.
 test.each(chartReleases.filter(([chart]) => chart !== "gpu-operator"))(
@@ -70,7 +73,7 @@ test.each(chartReleases.filter(([chart]) => chart !== "gpu-operator"))(
 
 describeWithHelm("with Helm", () => {
   test.each(chartReleases)(
-    "%s %s passes helm lint, and renders with its defaults",
+    "%s %s passes helm lint, and renders with its defaults and required values",
     async (chart, version) => {
       const lint = await runHelm([
         "lint",

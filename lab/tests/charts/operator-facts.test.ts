@@ -15,7 +15,7 @@ const cases = releases.flatMap((release) =>
 
 describeWithHelm("the emulated chart of the GPU Operator", () => {
   test.each(cases)(
-    "renders in release %s with %s values to the real chart's objects",
+    "in release %s with %s values, renders the real chart's objects",
     async (release, variant) => {
       const { code, error, objects } = await render(
         "gpu-operator",
@@ -42,7 +42,7 @@ describeWithHelm("the emulated chart of the GPU Operator", () => {
     },
   );
 
-  test.each(releases)("has in release %s the real chart's CRDs", async (release) => {
+  test.each(releases)("in release %s, has the real chart's CRDs", async (release) => {
     const { objects } = await render("gpu-operator", release);
     const definitions = objects.filter(
       ({ kind, metadata: { name } }) =>

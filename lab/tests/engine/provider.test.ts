@@ -192,7 +192,7 @@ test("the DaemonSet names the chart's service account with time slicing, and no 
   );
 });
 
-describe("two stacks of one program with the same namespace", () => {
+describe("a namespace that two stacks of one program register", () => {
   /** Registers a namespace and its objects. */
   function program(): Promise<Record<string, unknown>> {
     const secret = pulumi.secret(kubeconfig);
@@ -249,7 +249,7 @@ describe("two stacks of one program with the same namespace", () => {
   });
 
   test.each(["preview", "up"] as const)(
-    "the %s of --replace for a namespace with objects is refused",
+    "`pulumi %s --replace` of a namespace with objects is refused, and changes nothing",
     async (verb) => {
       const { uid } = await namespaceMetadata();
       const replace = ["urn:pulumi:one::trial::kubernetes:core/v1:Namespace::gpu-namespace"];

@@ -8,17 +8,18 @@ import { ownPatches, siteOf } from "../../talos/site";
 import { provideTalosPrograms } from "../../tools";
 import { RELEASE, reasonsToSkip } from "./test-bed";
 
-// Talos ≥ 1.14 refuses the older fields next to the documents that its client generates. `talosctl validate` runs a
-// machine's checks, so the client itself judges the configuration that a lab's owner writes.
+// From 1.14 on, talosctl generates a configuration as several YAML documents, and Talos refuses the older fields next to
+// them. `talosctl validate` runs a machine's checks, so talosctl itself judges the configuration that a lab's owner
+// writes.
 const isRequested = reasonsToSkip(["v1.14.1"]).length === 0;
 
-(isRequested ? describe : describe.skip)("configurations in documents", () => {
+(isRequested ? describe : describe.skip)("talosctl", () => {
   let workspace: Workspace;
   beforeAll(() => (workspace = openWorkspace()));
   afterAll(() => workspace.remove());
 
   test.each(["velaryon", "modern"])(
-    "are valid for the machines of %s",
+    "accepts the configurations in documents that a lab's owner writes for the machines of the stack %s",
     async (stack) => {
       const { talosctl = "" } = await provideTalosPrograms(RELEASE);
       const { spec } = stackConfiguration(stack, { timeScale: 1, machines: "emulated" });

@@ -216,8 +216,9 @@ describe("before any change, the upgrade program", () => {
 
   test("refuses an upgrade with a drain but without a kubeconfig", () =>
     runUpgrade({
+      task: { drain: true },
       context: { cluster: undefined },
-      expect: { error: ["talos-gpu:kubeconfig"], changesNothing: true },
+      expect: { error: ["talos-gpu:kubeconfig"], machineCalls: [] },
     }));
 
   const swappedAddresses = {

@@ -203,7 +203,7 @@ describe("a machine that is up to date", () => {
       context: { cluster: undefined, clientVersion: "v1.5.0" },
       expect: {
         result: { rebooted: false, driverVersion: "570.211.01", bootId: "boot-2" },
-        changesNothing: true,
+        machineCalls: [],
       },
     }));
 
