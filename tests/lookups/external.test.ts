@@ -105,7 +105,7 @@ describe("external.files", () => {
       read: { kind: "gpuOperator", by: "Flux", version: "v25.10.1", namespace: "gpu" },
     });
     expect(findingsWith({ external })).toEqual([
-      "external.values.driver.enabled: is not set to false, and the chart's default is true (see ../flux/release.yaml:6)",
+      "external.values.driver.enabled: is not set to false, and the chart's default is true (../flux/release.yaml:6)",
       "external.values.toolkit.enabled: is not set to false, and the chart's default is true",
       "external.values.cdi.enabled: is not set to false on Talos ≤ 1.12, and the chart's default is true",
     ]);

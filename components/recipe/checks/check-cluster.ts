@@ -113,7 +113,7 @@ function namedAsExternal(finding: Finding, { kind, places }: External): Finding 
   return {
     ...finding,
     field,
-    problem: `${renamed(finding.problem)}${place === undefined ? "" : ` (see ${place})`}`,
+    problem: `${renamed(finding.problem)}${place === undefined ? "" : ` (${place})`}`,
     why: renamed(finding.why),
     remedy: renamed(finding.remedy),
   };

@@ -222,7 +222,7 @@ describe("the preflight", () => {
       findings: [
         [
           /^machines\.gpu-1: the machine's configuration: makes nvidia the default runtime of containerd, /,
-          /default runtime of containerd, .*the kubelet does not start; leave it out/,
+          /default runtime of containerd, .*the kubelet does not start; leave this setting out/,
         ],
       ],
     }));

@@ -35,7 +35,7 @@ export const externalMistakes: Mistakes = {
         {
           check: "external",
           field: "external.values.driver.enabled",
-          says: ["(see hr.yaml:12)", "write `driver: { enabled: false }`"],
+          says: ["(hr.yaml:12)", "write `driver: { enabled: false }`"],
         },
         {
           check: "external",

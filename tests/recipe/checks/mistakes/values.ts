@@ -217,7 +217,7 @@ export const valuesMistakes: Mistakes = {
           field: "external.values.operator.defaultRuntime",
           severity: "warning",
           says: [
-            "the chart gpu-operator v26.3.3 does not have this value (see hr.yaml:13); Helm ignores it without an error, so it has no effect; see `helm show values`, or leave it out",
+            "the chart gpu-operator v26.3.3 does not have this value (hr.yaml:13); Helm ignores it without an error, so it has no effect; see `helm show values`, or leave it out",
           ],
         },
       ],
