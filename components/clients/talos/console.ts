@@ -6,11 +6,17 @@ import { redact } from "../../recipe/rules/redact";
  */
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 
-/** Lines of a console, without their prefixes and without secrets. */
+/**
+ * Prefix that `talosctl logs machined` prints before a line's own text: node, time, and the coloured level (talos
+ * v1.14.1, cmd/talosctl/cmd/talos/logs.go and pkg/logging/zap.go).
+ */
+const MACHINED_PREFIX = /^(\S+: +)?\d{4}-\d\d-\d\dT\S+ +\S*(DEBUG|INFO|WARN|ERROR)\S* +/;
+
+/** Lines of a console or of machined's log, without their prefixes and without secrets. */
 export const consoleLines = (log: string): string[] =>
   log
     .split("\n")
-    .map((line) => redact(line.trim().replace(PREFIX, "").trim()))
+    .map((line) => redact(line.trim().replace(PREFIX, "").replace(MACHINED_PREFIX, "").trim()))
     .filter((line) => line !== "");
 
 /**
@@ -67,10 +73,10 @@ function lastError(quoted: string): string {
 
 /**
  * Image that `talosctl upgrade` has installed in this boot and that boots next; undefined if there is none.
- * LifecycleService (Talos 1.13 and newer) installs the image, leaves the reboot to its caller, and logs its steps on
- * the console (talos v1.13.0, v1.13.9 and v1.14.0, internal/app/lifecycle/lifecycle.go: v1.14.0 in JSON fields). Talos'
- * partition META does not name the image, so the console is the only source. With the older API, Talos itself boots the
- * installed image.
+ * LifecycleService (Talos 1.13 and newer) installs the image, leaves the reboot to its caller, and logs its steps: Talos
+ * 1.13 on the console, Talos 1.14 in machined's log, in JSON fields (talos v1.13.0, v1.13.9 and v1.14.1,
+ * internal/app/lifecycle/lifecycle.go). Talos' partition META does not name the image, so these logs are the only
+ * source. With the older API, Talos itself boots the installed image.
  */
 export function waitingImageOf(lines: readonly string[]): string | undefined {
   let begun: string | undefined;

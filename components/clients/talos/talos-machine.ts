@@ -65,6 +65,11 @@ export interface Machine {
   image(): Promise<RunningImage>;
   /** Lines of the console of this boot, as far as the kernel still has them. */
   console(): Promise<string[]>;
+  /**
+   * Lines of this boot about pulled and installed images, with other lines between them: the console, then machined's
+   * log. Talos 1.13 writes about images on the console, Talos 1.14 in machined's log.
+   */
+  imageLog(): Promise<string[]>;
   /** Why the machine's boot does not go on, in Talos' own lines; empty if it goes on. */
   bootErrors(): Promise<string[]>;
   /**
@@ -249,6 +254,11 @@ export class TalosMachine implements Machine {
   /** Lines of the console of this boot, as far as the kernel still has them. */
   async console(): Promise<string[]> {
     return consoleLines(await this.log()); // the kernel's log, which has Talos' own lines, and only this boot's
+  }
+
+  async imageLog(): Promise<string[]> {
+    const lines = await this.console();
+    return [...lines, ...consoleLines(await this.log("machined"))];
   }
 
   /** Why the machine's boot does not go on, in Talos' own lines; empty if it goes on. */

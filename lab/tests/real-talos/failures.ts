@@ -221,15 +221,17 @@ const allCases: readonly FailureCase[] = [
     messages: [/upgrading through the lifecycle API/],
     maxSeconds: 700,
     followRemedy: async (testBed) => {
-      const content = await testBed.talosctl("read", "/etc/cri/conf.d/20-customization.part");
+      // Talos 1.14 merges containerd's part in memory, so no file has it alone (v1.14.1,
+      // internal/app/machined/pkg/controllers/files/cri_config.go).
+      const content = await testBed.talosctl("read", "/etc/cri/conf.d/cri.toml");
       assertEqual(
-        "the first item is in the file",
+        "the first item is in containerd's configuration",
         content.includes("discard_unpacked_layers"),
         true,
       );
       assertEqual(
-        "the second item is in the file",
-        content.includes("default_runtime_name"),
+        "the second item is in containerd's configuration",
+        /default_runtime_name = ['"]nvidia/.test(content),
         false,
       );
     },

@@ -101,6 +101,14 @@ describe("the image that boots next, as the console shows it,", () => {
   );
 });
 
+test("lines of machined's log lose node, time and coloured level", () =>
+  expect(
+    consoleLines(
+      '10.0.2.15: 2026-11-29T19:40:00.123Z \u001b[34mINFO\u001b[0m upgrade completed {"exit_code": 0}\n' +
+        "2026-11-29T19:40:00.123Z DEBUG pulling\n",
+    ),
+  ).toEqual(['upgrade completed {"exit_code": 0}', "pulling"]));
+
 test("the reason of a failed pull is the image's last error that is no cancellation", () => {
   const image = "10.0.2.2:5000/metal-installer/1:v1.13.0";
   const refusedPull = `retrying error: failed to pull image "${image}": dial tcp 10.0.2.2:5000: connect: connection refused`;

@@ -36,8 +36,8 @@ test("if an object's CRD is gone, the failure names the object, and other object
   ];
   expect(await errorMessageOf(putBack({ manager: "talos-gpu", objects }, cluster, () => {}))).toBe(
     "ServiceMonitor gpu/dcgm: the cluster no longer has the kind ServiceMonitor (monitoring.coreos.com/v1); Kubernetes deleted the object together " +
-      "with its CRD, and cannot restore it without that CRD; install the chart or manifest with that CRD again, or remove the part " +
-      "of the stack that needs it, then run again",
+      "with its CRD, and cannot restore it without that CRD; install the chart or manifest with that CRD again, or remove the field " +
+      "of the stack that creates this object. Then run again",
   );
   expect(writtenPaths).toEqual([
     "/api/v1/namespaces/gpu/configmaps/markers?fieldManager=talos-gpu&force=true",

@@ -18,6 +18,7 @@ import type {
   InstallerPlace,
   UpgradeApi,
 } from "../../../components/clients/machine";
+import { compareDotted } from "../../../components/recipe/facts/version";
 import type { RunningImage } from "../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { NVIDIA_MODULES, schematics } from "./task";
@@ -82,6 +83,8 @@ export class FakeMachine implements Machine {
   secondsUntilReady = 0;
   /** Lines of the console. */
   consoleLines: string[] = [];
+  /** Lines of machined's log, in which Talos 1.14 writes about installations. */
+  machinedLines: string[] = [];
   /** Files on the machine, by path, in addition to those that show its driver. */
   files: Record<string, string> = {};
   /** Images on the disk. */
@@ -185,6 +188,9 @@ export class FakeMachine implements Machine {
   async console(): Promise<string[]> {
     return this.query("console", () => this.consoleLines);
   }
+  async imageLog(): Promise<string[]> {
+    return this.query("imageLog", () => [...this.consoleLines, ...this.machinedLines]);
+  }
   async isUnconfirmed(): Promise<boolean> {
     return this.query(
       "isUnconfirmed",
@@ -247,11 +253,23 @@ export class FakeMachine implements Machine {
     return this.change(`upgrade ${api}${place === "disk" ? "" : " from memory"}`, () => {
       this.install(image);
       if (api === "legacy") return this.goDown();
-      this.consoleLines.push(`starting upgrade: installer_image=${image}, disk=/dev/vda`);
-      this.consoleLines.push("upgrade completed successfully: exit_code=0");
+      this.logInstallation(image);
       if (this.connectionBreaksInUpgrade) throw new CallError("unreachable", "connection reset");
       return this.goDown();
     });
+  }
+  /** Logs an installation as the running Talos does: 1.13 on its console, 1.14 in machined's log. */
+  private logInstallation(image: string): void {
+    if (compareDotted(this.talosVersion.slice(1), "1.14") < 0)
+      this.consoleLines.push(
+        `starting upgrade: installer_image=${image}, disk=/dev/vda`,
+        "upgrade completed successfully: exit_code=0",
+      );
+    else
+      this.machinedLines.push(
+        `starting upgrade {"component": "machined", "service": "lifecycle", "installer_image": "${image}", "disk": "/dev/vda"}`,
+        'upgrade completed {"component": "machined", "service": "lifecycle", "exit_code": 0}',
+      );
   }
   async reboot(): Promise<void> {
     return this.change("reboot", () => this.goDown());

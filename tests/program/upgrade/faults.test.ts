@@ -372,16 +372,23 @@ describe("the drain of an upgrade", () => {
 
 describe("an installed image whose boot is pending", () => {
   const taskTo113 = { talosVersion: "v1.13.1" };
-  test("is booted by the same run if the answer to the upgrade was lost, and is not installed twice", () =>
-    runUpgrade({
-      task: taskTo113,
-      machine: { talosVersion: "v1.13.0", connectionBreaksInUpgrade: true },
-      expect: {
-        result: { rebooted: true, talosVersion: "v1.13.1" },
-        machineCalls: [`pull ${factoryImage("v1.13.1")}`, "upgrade lifecycle", "reboot"],
-        imageOnDisk: `${schematics.plain}:v1.13.0`,
-      },
-    }));
+  test.each([
+    { runningVersion: "v1.13.0", nextVersion: "v1.13.1", log: "the console" },
+    { runningVersion: "v1.14.0", nextVersion: "v1.14.1", log: "machined's log" },
+  ])(
+    "of Talos $nextVersion is found in $log and booted by the same run if the answer to the upgrade was lost, and is not installed twice",
+    ({ runningVersion, nextVersion }) =>
+      runUpgrade({
+        task: { talosVersion: nextVersion },
+        context: { clientVersion: nextVersion },
+        machine: { talosVersion: runningVersion, connectionBreaksInUpgrade: true },
+        expect: {
+          result: { rebooted: true, talosVersion: nextVersion },
+          machineCalls: [`pull ${factoryImage(nextVersion)}`, "upgrade lifecycle", "reboot"],
+          imageOnDisk: `${schematics.plain}:${runningVersion}`,
+        },
+      }),
+  );
 
   test("stops the run before any change, with a remedy, if it is not the wanted image", () =>
     runUpgrade({
@@ -398,6 +405,24 @@ describe("an installed image whose boot is pending", () => {
           `boots next: ${factoryImage("v1.13.1", schematics.other)}`,
           "talosctl -n 10.0.0.1 rollback",
         ],
+        changesNothing: true,
+      },
+    }));
+
+  // Seen on Talos v1.14.1: its console is silent about an installation, and machined's log names the image.
+  test("stops the run before any change, too, if only machined's log names it", () =>
+    runUpgrade({
+      task: { talosVersion: "v1.14.1" },
+      context: { clientVersion: "v1.14.1" },
+      machine: {
+        talosVersion: "v1.14.0",
+        machinedLines: [
+          `starting upgrade {"component": "machined", "service": "lifecycle", "installer_image": "${factoryImage("v1.14.1", schematics.other)}", "disk": "/dev/vda"}`,
+          'upgrade completed {"component": "machined", "service": "lifecycle", "exit_code": 0}',
+        ],
+      },
+      expect: {
+        error: [`boots next: ${factoryImage("v1.14.1", schematics.other)}`],
         changesNothing: true,
       },
     }));

@@ -251,7 +251,20 @@ func (*machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingS
 	return stream.Send(&common.Data{Bytes: archive.Bytes()})
 }
 
-// Dmesg sends the machine's events of this boot, because the lab has no other log. Each line begins with facility and
+// Logs sends machined's log of this boot. The lab has no logs of other services.
+func (*machineService) Logs(request *machine.LogsRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	if request.Id != "machined" {
+		return status.Error(codes.Unimplemented, "the lab has only the log of machined")
+	}
+	for _, line := range of(stream.Context()).MachinedLog() {
+		if err := stream.Send(&common.Data{Bytes: []byte(line)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dmesg sends the machine's console of this boot. Each line begins with facility and
 // priority, as in the kernel's log (talos v1.13.0 v1alpha1_server.go, Dmesg).
 func (*machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	for _, line := range of(stream.Context()).BootLog() {

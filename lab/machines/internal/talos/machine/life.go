@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/nvidia"
 	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/factory"
@@ -161,26 +162,52 @@ type Entry struct {
 	// At is the time in lab seconds.
 	At   float64 `json:"at"`
 	What string  `json:"what"`
+	// machined is whether Talos writes the entry to machined's log instead of the console.
+	machined bool
 }
 
-// Event adds an entry to the machine's history.
+// Event adds an entry to the machine's history, which Talos writes to the console.
 func (m *Machine) Event(format string, args ...any) {
-	entry := Entry{At: m.env.Clock.Now(), What: fmt.Sprintf(format, args...)}
+	m.record(Entry{At: m.env.Clock.Now(), What: fmt.Sprintf(format, args...)})
+}
+
+// imageEvent adds an entry about an installation. From 1.14 on, Talos writes it to machined's log (seen on Talos
+// v1.14.1; its console is silent about installations).
+func (m *Machine) imageEvent(text string) {
+	m.record(Entry{At: m.env.Clock.Now(), What: text, machined: host.Minor(m.running().Version) >= 14})
+}
+
+func (m *Machine) record(entry Entry) {
 	log.Printf("%s: %s", m.spec.Name, entry.What)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.s.events = append(m.s.events, entry)
 }
 
-// BootLog returns the history of this boot, as lines that begin with lab seconds. Earlier boots are absent, because the
-// kernel's ring buffer and machined's log are in memory.
+// BootLog returns the console of this boot, as lines that begin with lab seconds. Earlier boots are absent, because the
+// kernel's ring buffer is in memory.
 func (m *Machine) BootLog() (lines []string) {
+	for _, entry := range m.thisBoot(false) {
+		lines = append(lines, fmt.Sprintf("[%10.3f] [talos] %s\n", entry.At, entry.What))
+	}
+	return lines
+}
+
+// MachinedLog returns machined's log of this boot, which is in memory, too.
+func (m *Machine) MachinedLog() (lines []string) {
+	for _, entry := range m.thisBoot(true) {
+		lines = append(lines, "2026-01-01T00:00:00.000Z \x1b[34mINFO\x1b[0m "+entry.What+"\n")
+	}
+	return lines
+}
+
+func (m *Machine) thisBoot(machined bool) (entries []Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, entry := range m.s.events {
-		if entry.At >= m.s.boot.began {
-			lines = append(lines, fmt.Sprintf("[%10.3f] [talos] %s\n", entry.At, entry.What))
+		if entry.At >= m.s.boot.began && entry.machined == machined {
+			entries = append(entries, entry)
 		}
 	}
-	return lines
+	return entries
 }

@@ -129,19 +129,19 @@ func (m *Machine) Install(ctx context.Context, reference string, progress func(s
 	if err != nil {
 		return 0, status.Errorf(codes.Internal, "upgrade failed: %v", err)
 	}
-	begins, ends := consoleOf(m.running().Version, reference)
-	m.Event("%s", begins)
+	begins, ends := logOf(m.running().Version, reference)
+	m.imageEvent(begins)
 	progress("installing Talos " + image.Version)
 	// The installation continues after its caller has gone (seen on Talos v1.13.0: it installs to the end, and does not
 	// reboot).
 	m.install(context.WithoutCancel(ctx), image)
-	m.Event("%s", ends)
+	m.imageEvent(ends)
 	return 0, nil
 }
 
-// consoleOf returns the console's lines at the start and the end of an installation (seen on Talos v1.13.0; talos
-// v1.13.0 and v1.14.0 internal/app/lifecycle/lifecycle.go).
-func consoleOf(version, reference string) (begins, ends string) {
+// logOf returns the lines that Talos logs at the start and the end of an installation (seen on Talos v1.13.0 and
+// v1.14.1; talos v1.13.0 and v1.14.1 internal/app/lifecycle/lifecycle.go).
+func logOf(version, reference string) (begins, ends string) {
 	if host.Minor(version) >= 14 {
 		return fmt.Sprintf(`starting upgrade {"service": "lifecycle", "installer_image": %q, "disk": "/dev/sda"}`, reference), `upgrade completed {"service": "lifecycle", "exit_code": 0}`
 	}
