@@ -21,7 +21,7 @@ const includesFile = (
       !testPathIgnorePatterns.some((part) => new RegExp(part).test(file))
     : testRegex.some((part) => new RegExp(part).test(file));
 
-test("every test file belongs to exactly one of the two kinds", () => {
+test("every test file is either a unit test or a test of the lab", () => {
   const files = ["tests", "lab/tests"].flatMap((folder) =>
     fs
       .readdirSync(path.join(repository, folder), { recursive: true, encoding: "utf8" })

@@ -126,7 +126,7 @@ export function persistent<Client extends object>(clock: Clock, client: Client):
 
 /** A condition that is watched until it holds. */
 export interface Wait<T> {
-  /** Name of the awaited event, e.g. `a new boot id`; for progress and for the message of the limit. */
+  /** Name of what is awaited, e.g. `a new boot id`; for the message at the limit. */
   subject: string;
   /** Milliseconds after which the wait fails. */
   limit: number;

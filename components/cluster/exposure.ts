@@ -9,8 +9,8 @@ import type { Plan } from "../recipe/types";
 
 /**
  * A resource that Pulumi replaces if the stack changes its kind of GPU provider, or if the new Talos release injects
- * devices in another way. The GPU provider is replaced with this resource (`replaceWith`). Pulumi then deletes the old
- * GPU provider before it creates the new one.
+ * devices in another way. If Pulumi replaces this resource, it also replaces the GPU provider (`replaceWith`): it
+ * deletes the old GPU provider before it creates the new one.
  *
  * Every machine waits for this resource, so the migration from Talos 1.12 to 1.13 takes the documented order
  * (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). Pulumi first deletes device plugin and RuntimeClass, then

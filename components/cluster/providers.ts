@@ -50,8 +50,8 @@ export function warnOfProvider(
 }
 
 /**
- * Warning for options without a Kubernetes provider; undefined if Pulumi's default provider uses the cluster of
- * `kubeconfig`.
+ * Text of the warning for a component whose resource options have no Kubernetes provider; undefined if Pulumi's default
+ * provider uses the cluster of `kubeconfig`.
  *
  * @param kubeconfig content of the kubeconfig; undefined if it is not known yet.
  */

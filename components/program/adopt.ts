@@ -8,7 +8,7 @@ import {
 import { configurationHash, sameConfiguration } from "../clients/talos/configuration-text";
 import type { Clock } from "../clients/clock";
 import { CallError, Failure, type FieldFinding } from "../clients/failure";
-import { documentConflictsIn, formOf } from "../recipe/machine/documents/conflicts";
+import { documentConflictsIn, formOf, hasForm } from "../recipe/machine/documents/conflicts";
 import { containerdOverrides, ownPart } from "../recipe/machine/documents/overrides";
 import { documentsOf } from "../recipe/merge/wanted";
 import type { Machine } from "../clients/talos/talos-machine";
@@ -161,11 +161,23 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
         problem: `with the stack's patches, the machine's configuration has both the document ${document} and the field ${conflictingField}`,
         why: "Talos refuses a configuration with both of them",
         remedy: hasDocument(liveDocuments, document)
-          ? `write the patch in the form of the document (${formOf(document, conflictingField)}), or remove ${document} from the machine's own configuration`
-          : `in the patches, move the settings of ${document} to ${conflictingField}. Or, in the tool that owns the configuration, move the field into the document (${formOf(document, conflictingField)})`,
+          ? remedyForField(document, conflictingField)
+          : remedyForDocument(document, conflictingField),
       })),
   );
 }
+
+/** Remedy if the machine has the document, and the stack's patches have the field. */
+const remedyForField = (document: string, field: string): string =>
+  `${hasForm(field) ? `write the patch in the form of the document (${formOf(document, field)})` : `leave ${field} out of the patches, because no document replaces it`}, or remove ${document} from the machine's own configuration`;
+
+/** Remedy if the machine has the field, and the stack's patches have the document. */
+const remedyForDocument = (document: string, field: string): string => {
+  const inPatches = `in the patches, write the settings of ${document} in the main configuration, as ${field} is written there`;
+  return hasForm(field)
+    ? `${inPatches}. Or, in the tool that owns the configuration, move the field into the document (${formOf(document, field)})`
+    : inPatches;
+};
 
 /** Findings about containerd's options of the stack that the machine's own documents would silently override. */
 const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFinding[] =>

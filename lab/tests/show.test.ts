@@ -94,7 +94,7 @@ test("a failed step leaves no redrawn line", async () => {
   expect(withoutDurations(visibleLines(text))).toEqual(["✖ machines [T s]"]);
 });
 
-test('resources of providers are hidden, time limits get the words "of lab time", and a warning is kept', () => {
+test('provider resources are hidden, time limits get the words "of lab time", and a warning is kept', () => {
   const lines: [string, Weight | undefined][] = [];
   const printEvent = narrate((line, weight) => void lines.push([line, weight]));
   const createdResource = (type: string, name: string) =>

@@ -11,7 +11,7 @@ const noCredentials = {
   omniEndpoint: undefined,
   omniServiceAccountKey: undefined,
 };
-const missingFields = (
+const fieldsWithFindings = (
   configuration: ConfigurationOwner,
   bootstrap: boolean,
   environment: NodeJS.ProcessEnv = {},
@@ -31,19 +31,22 @@ test.each<[ConfigurationOwner, boolean, string[]]>([
 ])(
   "a machine with configuration %s and bootstrap %s requires the credentials %j",
   (configuration, bootstrap, fields) =>
-    expect(missingFields(configuration, bootstrap)).toEqual(fields),
+    expect(fieldsWithFindings(configuration, bootstrap)).toEqual(fields),
 );
 
 test("OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY replace the fields of Omni", () => {
   expect(
-    missingFields("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" }),
+    fieldsWithFindings("omni", true, {
+      OMNI_ENDPOINT: "https://omni",
+      OMNI_SERVICE_ACCOUNT_KEY: "k",
+    }),
   ).toEqual([]);
 });
 
 test("the address in OMNI_ENDPOINT is checked only if a machine belongs to Omni", () => {
   const environment = { OMNI_ENDPOINT: "http://omni.example", OMNI_SERVICE_ACCOUNT_KEY: "k" };
-  expect(missingFields("omni", true, environment)).toEqual(["omniEndpoint"]);
-  expect(missingFields("adopted", true, environment)).not.toContain("omniEndpoint");
+  expect(fieldsWithFindings("omni", true, environment)).toEqual(["omniEndpoint"]);
+  expect(fieldsWithFindings("adopted", true, environment)).not.toContain("omniEndpoint");
 });
 
 test.each([
@@ -60,7 +63,7 @@ test.each([
   ]);
 });
 
-test("null counts as not set, and an Output or a promise is accepted", () => {
+test("a kubeconfig of null counts as not set, and one that is an Output or a promise is accepted", () => {
   const findingsFor = (kubeconfigValue: unknown) =>
     credentialFindings(
       { ...noCredentials, talosconfig, kubeconfig: kubeconfigValue },

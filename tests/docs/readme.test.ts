@@ -75,7 +75,7 @@ const linkExists = (link: string): boolean => {
   return anchor === undefined || !file.endsWith(".md") || anchorsOf(file).has(anchor);
 };
 
-test("every file of this repository that a text links to by URL exists", () => {
+test("every file and heading of this repository that a text links to by URL exists", () => {
   const repositoryUrl = /github\.com\/[\w-]+\/talos-gpu\/(?:blob|tree)\/main\/([\w./#-]*\w)/g;
   const texts = files.filter((file) => /\.(?:md|ya?ml|ts|json)$/.test(file));
   const links = texts.flatMap((file) =>

@@ -53,7 +53,7 @@ const claim = { kind: "PersistentVolumeClaim", owner: ownMark };
 // Pulumi would delete the new claim by its name, and a pod may have bound it by then.
 const emptyClaim = [
   /would be replaced \(because of a changed storageClass or --replace\).*; if an update was killed, import .* Otherwise remove the workload .* for one update, /,
-  /then add it again with this class\. Nothing is lost, because the claim has no volume yet$/,
+  /then add it again with the `storageClass` that you want\. Nothing is lost, because the claim has no volume yet$/,
 ];
 const creations: GuardCase[] = [
   { name: "creates an object that does not exist", verdict: "create" },

@@ -48,6 +48,9 @@ describe("adopt", () => {
     expect(message).toContain(
       "the document KubeletConfig and the field machine.kubelet.extraMounts",
     );
+    expect(message).toContain(
+      "leave machine.kubelet.extraMounts out of the patches, because no document replaces it, or remove KubeletConfig",
+    );
     expect(message).not.toContain("credentials");
     expect(machine.calls).toEqual([]);
   });
@@ -58,7 +61,7 @@ describe("adopt", () => {
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", configuration).adoption,
     );
     expect(message).toContain(
-      "in the patches, move the settings of KubeletConfig to machine.kubelet.image. Or, in",
+      "in the patches, write the settings of KubeletConfig in the main configuration, as machine.kubelet.image is written there. Or, in",
     );
   });
 

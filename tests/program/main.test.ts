@@ -95,7 +95,7 @@ test("the program's bundle lacks the Kubernetes client's generated classes, whic
   expect(generated.exec(fs.readFileSync(program, "utf8"))?.[0]).toBeUndefined();
 });
 
-test("a machine that agrees with the stack gets one line and no change", async () => {
+test("for a machine that agrees with the stack, the last line says so, and the answer says that it was not rebooted", async () => {
   const { code, stdout, stderr } = await run("upgrade", upgradeTask);
   expect(code).toBe(0);
   expect(stderr.split("\n").at(-2)).toBe(

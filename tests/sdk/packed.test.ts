@@ -222,7 +222,7 @@ pulumi.runtime.setMocks(
 void import("./compose.js").then(() => pulumi.runtime.disconnect()).then(() => console.log(JSON.stringify(types)));
 `;
 
-test("a user's program compiles with the packed package, and previews the whole stack", () => {
+test("a user's program compiles with the packed package, and its preview has the cluster, its machine, the chart and the workloads", () => {
   fs.copyFileSync(path.join(repository, "examples/compose/index.ts"), consumerPath("compose.ts"));
   fs.writeFileSync(consumerPath("index.ts"), previewProgram);
   fs.writeFileSync(consumerPath("package.json"), JSON.stringify({ name: "gpus", private: true }));

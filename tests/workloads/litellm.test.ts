@@ -15,7 +15,7 @@ const registerLiteLlm = (args: Partial<LiteLlmArgs> = {}): Promise<Run> =>
 const container = (run: Run): any =>
   findResource(run, deployment).inputs.spec.template.spec.containers[0];
 
-test("LiteLLM routes every model by its name to Ollama, and serves on port 4000", async () => {
+test("LiteLLM routes every model by its name to Ollama, serves on port 4000, and has an image with a version and no runtime class", async () => {
   const run = await registerLiteLlm();
   const { data } = findResource(run, "kubernetes:core/v1:ConfigMap").inputs;
   expect(parse(data["config.yaml"])).toEqual({

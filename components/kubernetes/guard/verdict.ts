@@ -15,7 +15,7 @@ const noVerdict = { toDelete: [] };
 /** Kinds that keep irreplaceable data. */
 type Keeper = "Namespace" | "PersistentVolumeClaim";
 
-/** Whether the deletion of such an object deletes data. */
+/** Whether the object is of a kind that may keep data, which would be lost with the object. */
 export const keepsData = <Key extends ObjectKey>(key: Key): key is Key & { kind: Keeper } =>
   key.kind === "Namespace" || key.kind === "PersistentVolumeClaim";
 
@@ -41,7 +41,7 @@ const inWords = (held: readonly string[]): string =>
 
 /** Remedy for a PersistentVolumeClaim that no pod has used. */
 const emptyClaim =
-  "remove the workload from the stack for one update, then add it again with this class. Nothing is lost, because the claim has no volume yet";
+  "remove the workload from the stack for one update, then add it again with the `storageClass` that you want. Nothing is lost, because the claim has no volume yet";
 
 const pendingCreate =
   "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";

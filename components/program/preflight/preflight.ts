@@ -81,7 +81,7 @@ export async function preflight(
   const { web, places, report } = context;
   const previousMachines = previous?.machines ?? {};
   report(
-    "checks what the update needs after the first reboot: chart, images, Kubernetes, credentials, and what machines would lose",
+    "before any change, checks chart, images, Kubernetes and credentials, and whether a machine's next image would lose something",
   );
   const isValid = (credential: string): boolean =>
     !context.expired.some(({ field }) => field === credential);

@@ -10,7 +10,10 @@ import { defined } from "../mapping";
 import { gpuRequests } from "../stack/workloads";
 import { type CheckedMachine, type Checks, type Found, findPerMachine } from "./check";
 
-/** Checks for unknown facts about cards: the tables lack them, or this package is untested with the card. */
+/**
+ * Warnings and notes about cards: facts that the tables lack, cards with which this package is untested, different cards
+ * in one machine, and cards that another driver uses.
+ */
 export const cardRisks = {
   "card-described": {
     severity: "note",

@@ -61,7 +61,7 @@ export const workloadChecks = {
           ? {
               field,
               problem: `its CUDA ${cuda} no longer supports the ${unsupportedCard.card.model} (${unsupportedCard.card.architecture}) of ${unsupportedCard.machine.name}`,
-              why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
+              why: 'the image contains no code for the card, so programs fail with CUDA\'s error "no kernel image is available for execution on the device"',
               remedy: `use an image of CUDA ${unsupportedCard.last} or older`,
             }
           : undefined;
@@ -107,7 +107,7 @@ export const workloadChecks = {
         ? {
             field: ".image",
             problem: `its CUDA ${cuda} does not yet support the ${tooNewCard.card.model} (${tooNewCard.card.architecture}) of ${tooNewCard.machine.name}`,
-            why: "the image contains no code for the card, so programs fail: no kernel image is available for execution on the device",
+            why: 'the image contains no code for the card, so programs fail with CUDA\'s error "no kernel image is available for execution on the device"',
             remedy: `use an image of CUDA ${architectureOf(tooNewCard.card).firstCuda} or newer`,
           }
         : undefined;

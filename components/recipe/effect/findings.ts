@@ -19,7 +19,7 @@ export function handOverFinding(
     return undefined;
   return {
     problem: `changes from ${previousConfiguration} to ${nextConfiguration}`,
-    why: "Pulumi removes the stack's additions to the old configuration only at the end of the update, after the machine got the new configuration",
+    why: "at the end of the update, Pulumi removes the additions that the stack made before, and would remove them from the new configuration, too",
     remedy: `write ${previousConfiguration}. To get ${nextConfiguration}, remove the machine in one update and add it in the next. If the last update failed, first complete that update with ${previousConfiguration}. If this is the stack's only machine, run \`pulumi destroy\` (which also deletes the workloads' volumes) and then \`pulumi up\``,
   };
 }

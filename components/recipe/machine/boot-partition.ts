@@ -21,9 +21,9 @@ export interface BootImage {
 
 /**
  * Finding about a boot partition that cannot hold a machine's images. An upgrade keeps the running image, deletes older
- * images, and writes the new image next to the running one (talos v1.14.1, bootloader/sdboot/sdboot.go, Upgrade; with
- * GRUB as A and B, bootloader/grub/install.go). NVIDIA's extensions make images large, so the older partitions are too
- * small for some images (siderolabs/talos#12551).
+ * images, and writes the new image next to the running one; GRUB calls the two A and B (talos v1.14.1,
+ * bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/install.go). NVIDIA's extensions make images large, so a
+ * boot partition that Talos before 1.11 made is too small for some images (siderolabs/talos#12551).
  *
  * @param machine node name.
  * @param images the running image, then each image that the update installs, in order.

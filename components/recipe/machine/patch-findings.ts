@@ -265,7 +265,14 @@ function unknownKey(
   const mergeKeyProblem =
     "is a YAML merge key, which Talos accepts only in mappings with arbitrary keys, such as sysctls";
   if (key === "<<") return [flaw(path, mergeKeyProblem, "write the keys out")];
-  if (key === "?") return [flaw(path, "is a key that is not a string", "write a name")];
+  if (key === "?")
+    return [
+      flaw(
+        path,
+        "stands for a key that is a list or a mapping",
+        "write a name, or put the key in quotes",
+      ),
+    ];
   const minors = minorsOfKey(structure, key);
   if (minors) {
     const versionText =

@@ -45,7 +45,10 @@ export interface UserPatch {
   flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
 }
 
-/** Reads a user's patch. Never fails: `flaw` names a part that cannot be read. */
+/**
+ * Reads a user's patch. Never fails: if the text cannot be read as a patch, `flaw` says why, and the other fields are
+ * empty.
+ */
 export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
 
 /**

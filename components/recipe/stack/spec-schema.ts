@@ -159,7 +159,7 @@ const timeouts = z.strictObject({
 const releaseName = ruled(
   rules.ruleOf((version) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(version), {
     problem: "is not a Talos version",
-    why: "the facts under this key would apply to no Talos release",
+    why: "these facts would apply to no Talos release",
     remedy: "write a version such as `v1.13.10`",
   }),
 );

@@ -108,6 +108,7 @@ test("the graph of a large fleet shows the number of machines instead of their n
   };
   const page = pageOf(compare("fleet", undefined, undefined, plannedStack(fleet)));
   expect(page.match(/15 machines<br\/>may reboot/g)).toHaveLength(2);
+  expect(page).not.toMatch(/gpu-\d+<br\/>/);
 });
 
 describe("with upgrade.first", () => {

@@ -35,7 +35,7 @@ export interface ApiFaultsRun {
 
 /** Steps at which the API fails. Each pattern matches a progress line of the update. */
 const stepPatterns: Record<string, RegExp> = {
-  preflight: /-preflight: checks what the update needs after/,
+  preflight: /-preflight: before any change, checks chart/,
   drain: /: drain: /,
   gate: /(create|update|replace) \S+-gate …$/,
 };

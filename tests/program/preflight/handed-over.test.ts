@@ -126,7 +126,7 @@ test.each<HandOver>([
 test("the refusal of a change from adopted to owned explains the way back and what a destroy deletes", () => {
   const { why, remedy } = handOverFinding("adopted", "owned")!;
   expect(why).toContain(
-    "only at the end of the update, after the machine got the new configuration",
+    "at the end of the update, Pulumi removes the additions that the stack made before, and would remove them from the new configuration, too",
   );
   expect(remedy).toContain("If the last update failed, first complete that update with adopted");
   expect(remedy).toMatch(/`pulumi destroy` \(which also deletes the workloads' volumes\)/);

@@ -52,11 +52,7 @@ test("the preflight's answer has room for a thousand machines of five pools with
 });
 
 test.each([
-  [
-    "of a thousand machines with 300 different histories, it has only the newest schematic",
-    1_000,
-    1,
-  ],
+  ["of a thousand machines with 300 different histories, it has one schematic each", 1_000, 1],
   ["of 5,000 machines, it has nothing", 5_000, undefined],
 ])("the preflight's answer stays within its limit: %s", (_, machines, length) => {
   const { answer, rememberedMachines } = rememberAfterUpdates(3, machines, (machine, update) =>

@@ -136,7 +136,7 @@ describe("a control plane with a new Kubernetes release", () => {
       expect: { result: { rebooted: false } },
     }));
 
-  test("that serves the Kubernetes API itself is waited for while the API restarts", () =>
+  test("is waited for while the Kubernetes API does not answer after the change", () =>
     runUpgrade({
       task,
       machine,

@@ -16,7 +16,7 @@ const filePatch = (path: string, content: string): string =>
 
 const isolationPatch = "apiVersion: v1alpha1\nkind: SecurityProfileConfig\nworkloadIsolation: true";
 
-test("a change of containerd's file counts as a part separate from other files", () => {
+test("changedParts names containerd's file apart from other files, names an added document, and ignores comments", () => {
   const before = filePatch(customizationPath, "[a]");
   expect(changedParts(before, filePatch(customizationPath, "[b]"))).toEqual([
     "machine.files.containerd",

@@ -18,7 +18,7 @@ function labelsAndNotes(...stack: Parameters<typeof stackOfOneMachine>) {
   };
 }
 
-test("with the operator, a note says that the user's label nvidia.com/gpu.present has no effect", () => {
+test("with the operator, the stack leaves out the user's label nvidia.com/gpu.present, and a note says that the label has no effect", () => {
   const note = expect.stringMatching(
     /^machines\.gpu\.labels\.nvidia\.com\/gpu\.present: has no effect: only the operator sets this label/,
   ) as string;

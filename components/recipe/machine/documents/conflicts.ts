@@ -44,12 +44,15 @@ export function documentConflictsIn(documents: ReadonlyMap<string, unknown>): Do
 
 /** How to resolve a conflict. */
 export function remedyForConflict({ document, fields }: DocumentConflict): string {
-  const replaced = fields.filter((field) => forms.get(field) !== null);
+  const replaced = fields.filter(hasForm);
   const formTexts = replaced.map((field) => formOf(document, field));
   return replaced.length === 0
     ? `leave the ${document} out, because no document replaces ${fields.join(", ")}`
     : `write this setting only in documents (${formTexts.join(", ")}), or leave the ${document} out`;
 }
+
+/** Whether a document has a setting that replaces a field. */
+export const hasForm = (field: string): boolean => forms.get(field) !== null;
 
 /** The document's setting to write instead of a field, in words. */
 export function formOf(document: string, field: string): string {
