@@ -153,7 +153,7 @@ function imageOf(
     const message = ["its image could not be read", exception].filter(Boolean).join(", ");
     note(
       path,
-      `${message}; before the drain, an update compares this image with the next one, and stops if the next image lacks one of this image's extensions or kernel arguments`,
+      `${message}; before the drain, an update stops if the next image lacks an extension or a kernel argument of this image`,
     );
     return filled({
       extensions:

@@ -10,9 +10,9 @@ const takesFirst = (talosVersion: string | undefined): boolean =>
   talosVersion !== undefined && mergesInMemory(talosVersion);
 
 /**
- * NVIDIA's options of containerd that the stack imports; undefined if there are none. If several patches write the file
- * with the options, Talos ≥ 1.14 uses only the first one, so NVIDIA's options in a later patch are not imported. With
- * an older release the machine does not boot with several such patches, and the first options of NVIDIA's are imported.
+ * NVIDIA's options of containerd that the stack imports; undefined if there are none. If several patches write the
+ * file, Talos ≥ 1.14 uses only the first one. NVIDIA's options in a later patch are then not imported. With
+ * an older release such a machine does not boot, and the first options of NVIDIA's are imported.
  */
 export function partInForce(
   parts: NvidiaPart[],

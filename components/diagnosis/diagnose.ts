@@ -75,8 +75,8 @@ const ofRelease = new Set<FixId>([
 ]);
 
 /**
- * Remedy for a missing fix. The plan of a stack has every fix that the stack needs, so somebody undid the fix, or it
- * did not take effect.
+ * Remedy for a missing fix. The plan of a stack has every fix that the stack needs. So a user or a tool undid
+ * the fix, or it did not take effect.
  */
 function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `make sure that ${fix.does}`;

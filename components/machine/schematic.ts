@@ -11,8 +11,8 @@ type SchematicToRegister = Pick<MachineRecipe, "schematic" | "schematicId">;
 /**
  * Registers a schematic at the Image Factory, which serves images only of registered schematics.
  *
- * A changed schematic replaces the resource. An update in place would keep the old ID, because pulumi-talos 0.8.1 asks
- * for no replacement, and the engine keeps the ID of an updated resource.
+ * A changed schematic replaces the resource. An update in place would keep the old ID: pulumi-talos 0.8.1 asks for
+ * no replacement, and the engine keeps the ID of an updated resource.
  *
  * @returns the schematic's ID. A preview returns the computed ID, an update the Factory's ID, which must be equal.
  */

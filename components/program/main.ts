@@ -11,8 +11,8 @@ import { BoundedProgress } from "./progress";
 import { verbs } from "./verbs";
 
 /**
- * The machine program, which `@pulumi/command` starts. It reads its task as JSON from standard input, prints progress
- * on standard error, and prints the answer as one line of JSON on standard output. It reads credentials from
+ * The machine program, which `@pulumi/command` starts. It reads its task as JSON from standard input, and prints
+ * progress on standard error. The answer is one line of JSON on standard output. It reads credentials from
  * TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG (contents), else from TALOSCONFIG and KUBECONFIG (paths). For Omni it
  * reads TALOS_GPU_OMNI_ENDPOINT and TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else OMNI_ENDPOINT and
  * OMNI_SERVICE_ACCOUNT_KEY. It runs the programs in TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL, else talosctl and omnictl

@@ -30,8 +30,8 @@ export const pollSeconds = z.number().positive().default(1);
 
 /**
  * Part of the message about a node that stays cordoned after a failed upgrade. The summary of the update searches for
- * this text. A later update that has nothing to do for the machine, e.g. after the user reverts the change of the
- * stack, does not uncordon the node (`warnOfCordons`).
+ * this text. A later update that has nothing to do for the machine does not uncordon the node (`warnOfCordons`),
+ * for example after the user reverted the change.
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 

@@ -20,7 +20,7 @@ export interface Judged {
 
 /**
  * Reads a stack, plans it and checks it. If some fields are unknown, missing or of a wrong type, the checks run on the
- * other fields, and findings that depend on the wrong fields are dropped. A finding about machines of a pool names the
+ * other fields. Findings that depend on the wrong fields are dropped. A finding about machines of a pool names the
  * pool. Never throws.
  *
  * @param looksAhead whether to check an external release also for the next Talos version that injects devices in

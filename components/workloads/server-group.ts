@@ -22,11 +22,11 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
 
 /**
  * A LeaderWorkerSet of one group, and the Service of its leader. If a pod of the group ends or a container restarts,
- * LeaderWorkerSet replaces the whole group, because the other pods would wait forever for the missing one
+ * LeaderWorkerSet replaces the whole group: the other pods would wait forever for the missing one
  * (kubernetes-sigs/lws v0.9.0, RecreateGroupOnPodRestart).
  *
- * If the content of the LeaderWorkerSet changes, Pulumi deletes the old one before it creates the new one, because the
- * new pods need the cards of the old pods. After an update in place, Pulumi would take the readiness of the old pods
+ * If the content of the LeaderWorkerSet changes, Pulumi deletes the old one before it creates the new one: the new pods
+ * need the cards of the old pods. After an update in place, Pulumi would take the readiness of the old pods
  * for that of the new ones. The volumes stay, because they belong to the pods' names.
  */
 export function serverGroup(

@@ -19,7 +19,7 @@ export interface Leftovers {
 interface Rule {
   applies(line: string): boolean;
   /**
-   * `fault` if the destroy should have removed or restored the object, `passes` if the line is harmless, else the reason
+   * `fault` if the destroy should have removed or restored the object; `passes` if the line is harmless. Else the reason
    * why the destroy may leave the difference.
    */
   verdict: { reason: string } | "fault" | "passes";

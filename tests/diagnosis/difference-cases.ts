@@ -218,7 +218,7 @@ export const differenceCases: DifferenceCase[] = [
       machine.modules = [];
     },
     differences: [
-      "machine rtx3090: its PCI bus shows 0 of NVIDIA's cards, the plan says 2: a card may be disabled in firmware, badly seated, without power, or not passed through to this virtual machine",
+      "machine rtx3090: its PCI bus shows 0 of NVIDIA's cards, the plan says 2: check the firmware, seat, power and pass-through of the missing card",
       "machine rtx3090: kernel modules are not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset",
     ],
     causes: ["kernelModules"],

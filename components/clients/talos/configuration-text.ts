@@ -38,8 +38,8 @@ function canonical(values: unknown[]): string {
 }
 
 /**
- * Hash of a configuration's content. The hash may be shown: the configuration contains random keys, so nobody can guess
- * it from the hash.
+ * Hash of a configuration's content. The hash may be shown: the configuration contains random keys, so no reader of
+ * the hash can guess it.
  */
 export function configurationHash(text: string): string {
   return createHash("sha256")

@@ -106,6 +106,6 @@ const isReplicaSet = (object: string, kind: string, name: string): boolean =>
 
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? "";
 
-/** A line, of which only the end stays if it is too long: a wrapped error names its cause at the end. */
+/** A line. If it is too long, only its end stays, because a wrapped error names its cause at the end. */
 const shortened = (line: string): string =>
   line.length <= WIDTH ? line.trim() : `…${line.trim().slice(-WIDTH)}`;

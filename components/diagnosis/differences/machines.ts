@@ -115,7 +115,7 @@ function cards(
   { cards: foundCount = gpuCount, modules: loaded }: ObservedMachine,
 ) {
   if (foundCount >= gpuCount || (foundCount === 0 && loaded?.includes("nvidia"))) return undefined;
-  return `its PCI bus shows ${foundCount} of NVIDIA's cards, the plan says ${gpuCount}: a card may be disabled in firmware, badly seated, without power, or not passed through to this virtual machine`;
+  return `its PCI bus shows ${foundCount} of NVIDIA's cards, the plan says ${gpuCount}: check the firmware, seat, power and pass-through of the missing card`;
 }
 
 function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {

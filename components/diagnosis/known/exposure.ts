@@ -50,7 +50,7 @@ export const exposureFixes = fixesOf({
   },
 });
 
-/** Causes of failures of the container runtime, the device plugin or a Helm release, whoever installed them. */
+/** Causes of failures of the container runtime, the device plugin or a Helm release, regardless of their owner. */
 export const exposureCauses = {
   runtimeHandler: {
     symptom:

@@ -172,7 +172,7 @@ function repeatedContainerdPart(observations: Observations): Evidence[] {
 
 /**
  * Signs of a missed upgrade: the active configuration names an image of the same release with another schematic, and no
- * driver is loaded. A machine with a loaded driver is skipped: there, somebody has installed the image by `talosctl
+ * driver is loaded. A machine with a loaded driver is skipped: there, a user has installed the image by `talosctl
  * upgrade` without a change of the configuration. Machines in Omni are skipped, because Omni manages their schematics
  * and upgrades. Without a plan, only nodes with signs of a GPU count.
  */

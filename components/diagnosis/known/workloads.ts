@@ -78,7 +78,7 @@ export const workloadFixes = fixesOf({
 const isOlderThan = (driver: string | undefined, floor: string | undefined): boolean =>
   driver !== undefined && floor !== undefined && compareDotted(driver, floor) < 0;
 
-/** Causes that stop a model server over several machines, whoever installed it. */
+/** Causes that stop a model server over several machines, regardless of the server's owner. */
 export const workloadCauses = {
   fabricSlow: {
     symptom:

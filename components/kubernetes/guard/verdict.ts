@@ -50,9 +50,8 @@ const pendingCreate =
  * Decides what to do if Pulumi is about to create an object, and one of that name already exists.
  *
  * Pulumi's Kubernetes provider refuses to create an existing object (pulumi-kubernetes, provider/pkg/await/await.go,
- * Creation), and with `upsertExistingObjects` takes over an object of any owner. If the object has the owner annotation
- * of the same resource, Pulumi was killed after it had created the object and before it recorded the object in its
- * state.
+ * Creation). With `upsertExistingObjects` it takes over an object of any owner. An object may have the owner annotation
+ * of the same resource: then Pulumi was killed before it recorded the created object in its state.
  *
  * @param live The existing object of this name.
  * @param owner Owner of the new object; undefined in a first preview, where it is not known yet.

@@ -12,8 +12,8 @@ const stackManagers = [MANAGER, "pulumi-kubernetes"];
 
 /**
  * Whether a stack set the StorageClass of a PersistentVolumeClaim. If the cluster filled in the class, no stack manages
- * the field. The field then has no manager, or the manager of Kubernetes' controller, because Kubernetes records the
- * fields of a new object before admission sets the default class (kubernetes,
+ * the field. The field then has no manager, or the manager of Kubernetes' controller. Kubernetes records the fields
+ * of a new object before admission sets the default class (kubernetes,
  * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
 export const didStackSetStorageClass = (

@@ -123,7 +123,7 @@ async function rivalPatchFindings(
     field,
     problem: `the patch ${id} in Omni, for ${scope}, also writes ${customizationPath}`,
     why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots again and again. Talos 1.14 and newer silently use only the first of the two",
-    remedy: `copy the settings of this file to machines.<name>.containerd of each machine that the patch is for, remove the file from the patch (\`omnictl edit ${configPatchType} ${id}\`), and run again`,
+    remedy: `copy the settings of this file to machines.<name>.containerd of each machine of the patch, remove the file from the patch (\`omnictl edit ${configPatchType} ${id}\`), and run again`,
   }));
   const overriding = overridingPatches(otherPatches, machine, ownIds, part.content).map(
     ({ id, scope, override }) => ({
@@ -140,9 +140,8 @@ async function rivalPatchFindings(
  * Refuses any other list of extensions for this machine. Omni uses only the list with the highest ID, and
  * `schematic-<uuid>`, which Omni's page creates, has a higher ID than this package's list. The field `disabled` of a
  * list has no effect (siderolabs/omni, machine_extensions.go, determineExtensions;
- * frontend/src/views/Machines/components/UpdateExtensionsModal.vue). The check also refuses lists with lower IDs,
- * because Omni may keep a result that it computed earlier in another order (shouldRecalculateExtensions in the same
- * file).
+ * frontend/src/views/Machines/components/UpdateExtensionsModal.vue). The check also refuses lists with lower IDs.
+ * Omni may keep a result that it computed earlier in another order (shouldRecalculateExtensions in the same file).
  */
 async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   if (!task.resources.some(({ spec }) => "extensions" in spec)) return [];

@@ -21,8 +21,8 @@ import { criProblem } from "../seen/sandbox";
  * allows two. Changes nothing; may be repeated at any time.
  *
  * @param context.machine the machine, through Omni's proxy, which allows only reading.
- * @throws Failure at the limit, with everything that is still missing. Also throws if Talos pauses the machine's boot a
- * second time, because the pauses would then repeat forever, or if a pause lasts longer than the limit.
+ * @throws Failure at the limit, with everything that is still missing. Also throws if a pause lasts longer than the
+ * limit, or if Talos pauses the machine's boot a second time: the pauses would then repeat forever.
  */
 export async function waitForOmni(
   task: OmniWaitTask,

@@ -57,8 +57,8 @@ function answerWith(
 
 /**
  * Findings about machines whose new settings the same update would remove again. Pulumi deletes last (pulumi,
- * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps). So if a new machine has the
- * address of a leaving machine, Pulumi first writes the settings of the new machine, and then removes those of the
+ * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps). A new machine may have the
+ * address of a leaving machine. Pulumi then first writes the settings of the new one, and then removes those of the
  * leaving one.
  *
  * @param previousMachines the last update's record of each machine, by node name.

@@ -227,7 +227,7 @@ async function readNode(name: string, cluster: NodeCluster): Promise<NodeState |
 
 /**
  * Waits until Kubernetes says whether an earlier run left the node cordoned. This is for a run in which Kubernetes did
- * not answer at first, because an API server on the same machine answers later than the machine.
+ * not answer at first: an API server on the same machine answers later than the machine.
  */
 export async function isStillCordoned(run: Run): Promise<boolean> {
   const { cluster, limits } = run;

@@ -21,9 +21,8 @@ export function migManagerHangs(version: string): boolean {
 }
 
 /**
- * Arguments that run the operator's own start script for the MIG manager with one changed setting. If the driver is
- * installed on the host, as on Talos, the unchanged script makes the manager copy itself into the host's /usr/local and
- * call the host's systemd. On Talos /usr/local is read-only, and there is no systemd. The operator passes these
+ * Arguments that run the operator's own start script for the MIG manager with one changed setting. With a driver on
+ * the host, as on Talos, the unchanged script copies the manager into the host's /usr/local and calls its systemd. On Talos /usr/local is read-only, and there is no systemd. The operator passes these
  * arguments to a shell. Source: gpu-operator v24.6.0 to v26.7.0, assets/state-mig-manager/0420_configmap.yaml and
  * 0600_daemonset.yaml; gpu-operator#2501.
  */

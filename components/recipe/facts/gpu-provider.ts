@@ -100,7 +100,7 @@ export const isDeviceClass = (resourceOrClass: string): boolean => !resourceOrCl
 
 /**
  * LeaderWorkerSet's chart and CRD. The chart's webhooks and their Service have fixed names, and its controller uses a
- * whole namespace, so a cluster can have only one release of the chart. Source: kubernetes-sigs/lws v0.9.0, charts/lws;
+ * whole namespace. So a cluster can have only one release of the chart. Source: kubernetes-sigs/lws v0.9.0, charts/lws;
  * README (oci://registry.k8s.io/lws/charts/lws).
  */
 export const leaderWorkerSet = {

@@ -68,7 +68,7 @@ const isEmpty = (key: string, value: unknown): boolean =>
 
 /**
  * A schematic in the Image Factory's canonical form, and its ID. The form has the fields in the order of the Factory's
- * struct, an indentation of four blanks, no empty fields, and a newline at the end.
+ * struct, four blanks of indentation, no empty fields, and a newline at the end.
  */
 export const canonicalSchematic = remembering((schematic: Record<string, unknown>): Schematic => {
   const { customization = {}, ...otherFields } = ordered(schematic, "") as Record<string, unknown>;

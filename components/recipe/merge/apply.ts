@@ -108,8 +108,8 @@ export class Applier {
   }
 
   /**
-   * Writes an item of a list. It writes the whole item if the item is new, is unchanged since an earlier merge, or
-   * belongs to a list whose items Talos never merges (`isWhole`). Otherwise it merges the new fields into the existing
+   * Writes an item of a list. It writes the whole item if the item is new or unchanged since an earlier merge, or if
+   * Talos never merges the list's items (`isWhole`). Otherwise it merges the new fields into the existing
    * item.
    */
   private item(part: Part, path: Step[], value: Record<string, unknown>): void {

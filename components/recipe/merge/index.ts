@@ -89,7 +89,7 @@ export function mergeConfiguration(
 }
 
 /**
- * Removes the additions of a merge from a live configuration. A value that somebody has changed after the merge stays.
+ * Removes the additions of a merge from a live configuration. A value that a user or a tool changed after the merge stays.
  * Returns the unchanged text if there is nothing to remove.
  *
  * @param modules whether to remove additions for kernel modules too. Default: true.

@@ -3,8 +3,8 @@
  * `\u` escapes of JSON and YAML. Within a quoted string of these two formats the text keeps its meaning.
  *
  * Terminals act on control characters, which move the cursor or set the terminal's title (ECMA-48), and on marks that
- * change the direction of writing (UAX #9). For the runners of GitHub, Azure and TeamCity, `::` at the beginning of a
- * line, and `##[`, `##vso[` and similar texts anywhere in a line, are commands (actions/runner, ActionCommand.cs;
+ * change the direction of writing (UAX #9). The runners of GitHub, Azure and TeamCity read commands: `::` at the
+ * beginning of a line, and `##[`, `##vso[` and similar texts anywhere in a line (actions/runner, ActionCommand.cs;
  * azure-pipelines-agent, Command.cs). Ends of lines and tabs stay.
  */
 export const printable = (text: string): string =>

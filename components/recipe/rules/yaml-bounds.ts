@@ -100,7 +100,7 @@ export function boundedDocuments(
   }
 }
 
-/** An empty document with the error because of which the text was not read. */
+/** An empty document with the error that kept the text from being read. */
 function refused(error: TooMuch, composer: Composer): Document {
   const [document] = [...composer.end(true, 0)].slice(-1);
   const empty = document as unknown as Document;

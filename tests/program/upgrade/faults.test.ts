@@ -385,7 +385,7 @@ describe("an installed image whose boot is pending", () => {
     { runningVersion: "v1.13.0", nextVersion: "v1.13.1", log: "the console" },
     { runningVersion: "v1.14.0", nextVersion: "v1.14.1", log: "machined's log" },
   ])(
-    "of Talos $nextVersion is found in $log and booted by the same run if the answer to the upgrade was lost, and is not installed twice",
+    "of Talos $nextVersion is found in $log if the answer to the upgrade was lost; the same run boots it, without a second installation",
     ({ runningVersion, nextVersion }) =>
       runUpgrade({
         task: { talosVersion: nextVersion },

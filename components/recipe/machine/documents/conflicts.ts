@@ -23,7 +23,7 @@ const rows: Row[] = documentConflicts.rows;
 const forms = new Map<string, string | null>(Object.entries(documentConflicts.forms));
 
 /**
- * Conflicts because of which Talos refuses a configuration: a separate document and a field of `machine` or `cluster`
+ * Conflicts that make Talos refuse a configuration: a separate document and a field of `machine` or `cluster`
  * set the same thing.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
