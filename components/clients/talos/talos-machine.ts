@@ -66,10 +66,10 @@ export interface Machine {
   /** Lines of the console of this boot, as far as the kernel still has them. */
   console(): Promise<string[]>;
   /**
-   * Lines of this boot about pulled and installed images, with other lines between them: the console, then machined's
-   * log. Talos 1.13 writes about images on the console, Talos 1.14 in machined's log.
+   * Lines of this boot about installed images, with other lines between them: the console, then machined's log. Talos
+   * 1.13 writes about an installation on the console, Talos 1.14 in machined's log. Failed pulls are on the console.
    */
-  imageLog(): Promise<string[]>;
+  installationLog(): Promise<string[]>;
   /** Why the machine's boot does not go on, in Talos' own lines; empty if it goes on. */
   bootErrors(): Promise<string[]>;
   /**
@@ -256,7 +256,7 @@ export class TalosMachine implements Machine {
     return consoleLines(await this.log()); // the kernel's log, which has Talos' own lines, and only this boot's
   }
 
-  async imageLog(): Promise<string[]> {
+  async installationLog(): Promise<string[]> {
     const lines = await this.console();
     return [...lines, ...consoleLines(await this.log("machined"))];
   }

@@ -74,7 +74,7 @@ export const waitingImage = async (
 ): Promise<string | undefined> =>
   capabilitiesOf(running).upgradeApi === "legacy"
     ? undefined
-    : waitingImageOf(await machine.imageLog());
+    : waitingImageOf(await machine.installationLog());
 
 /** Whether two references name the same image of the Image Factory, even through different mirrors. */
 export function isSameImage(a: string | undefined, b: string): boolean {

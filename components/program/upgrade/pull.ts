@@ -92,7 +92,7 @@ export async function pullImage(
   const field = `machines.${task.machine}`;
   const end = clock.now() + limit;
   const pullError = (): Promise<string | undefined> =>
-    machine.imageLog().then(
+    machine.console().then(
       (lines) => pullErrorOf(lines, image),
       () => undefined,
     );

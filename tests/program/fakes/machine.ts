@@ -188,8 +188,8 @@ export class FakeMachine implements Machine {
   async console(): Promise<string[]> {
     return this.query("console", () => this.consoleLines);
   }
-  async imageLog(): Promise<string[]> {
-    return this.query("imageLog", () => [...this.consoleLines, ...this.machinedLines]);
+  async installationLog(): Promise<string[]> {
+    return this.query("installationLog", () => [...this.consoleLines, ...this.machinedLines]);
   }
   async isUnconfirmed(): Promise<boolean> {
     return this.query(
