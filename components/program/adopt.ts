@@ -168,8 +168,12 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
 }
 
 /** Remedy if the machine has the document, and the stack's patches have the field. */
-const remedyForField = (document: string, field: string): string =>
-  `${hasForm(field) ? `write the patch in the form of the document (${formOf(document, field)})` : `leave ${field} out of the patches, because no document replaces it`}, or remove ${document} from the machine's own configuration`;
+const remedyForField = (document: string, field: string): string => {
+  const inPatches = hasForm(field)
+    ? `write the patch in the form of the document (${formOf(document, field)})`
+    : `leave ${field} out of the patches, because no document replaces it`;
+  return `${inPatches}, or remove ${document} from the machine's own configuration`;
+};
 
 /** Remedy if the machine has the field, and the stack's patches have the document. */
 const remedyForDocument = (document: string, field: string): string => {

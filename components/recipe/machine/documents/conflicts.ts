@@ -54,10 +54,9 @@ export function remedyForConflict({ document, fields }: DocumentConflict): strin
 /** Whether a document has a setting that replaces a field. */
 export const hasForm = (field: string): boolean => forms.get(field) !== null;
 
-/** The document's setting to write instead of a field, in words. */
+/** The document's setting to write instead of a field that has one (`hasForm`), in words. */
 export function formOf(document: string, field: string): string {
   const form = forms.get(field);
-  if (form === null) return `no document replaces ${field}`;
   const last = field.split(".").at(-1)!;
   const isWhole = rows.some((row) => row.document === document && row.fields.includes(field));
   return `${field} becomes ${form ?? (isWhole ? `the fields of ${document}` : `${last} of ${document}`)}`;
