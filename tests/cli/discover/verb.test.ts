@@ -72,7 +72,7 @@ test("without a talosconfig, release, driver and extensions come from the nodes"
   expect(config["talos-gpu:machines"]["gpu-1"].extensions).toEqual(["siderolabs/iscsi-tools"]);
   expect(stdout).not.toContain("release of the machines could not be read");
   expect(stdout).toMatch(
-    /image could not be read, apart from the extensions in its node's labels; before the drain, an update compares/,
+    /image could not be read, apart from the extensions in its node's labels; before the drain, an update stops if the next image lacks an extension/,
   );
 });
 
