@@ -48,7 +48,8 @@ export function partWriters(
   return laterParts.map(({ piece: { file }, line }) => ({
     check: "machine-file-once",
     field,
-    problem: `${customizationPath} is written again: ${first.piece.file}:${first.line} already writes it (${file}:${line})`,
+    problem: `${customizationPath} is written again: ${first.piece.file}:${first.line} already writes it`,
+    place: { file, line },
     why,
     remedy: "write the whole file in one item of machine.files",
   }));

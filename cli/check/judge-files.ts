@@ -80,8 +80,7 @@ export function judgeSubjects(
           leftOut++;
           continue;
         }
-        const place = severity === "refused" ? placeOf : placeOfRemark;
-        const placed = place(field, problem, pieces);
+        const placed = placeOf(finding, severity, pieces);
         if (placed === undefined) continue;
         const key = JSON.stringify([placed.file, placed.line, check, placed.problem]);
         const sameFinding = findingsOfSeverity.get(key) ?? {
@@ -156,6 +155,21 @@ function classesOf(
   );
 }
 
+/** A finding's file and line, and its problem as the file's author reads it. */
+type Placed = Pick<FileFinding, "file" | "line" | "problem">;
+
+/** Place of a finding; undefined if it is unknown, or if a tool fills in the text there. */
+function placeOf(
+  finding: Finding,
+  severity: Severity,
+  pieces: Map<string, Piece>,
+): Placed | undefined {
+  const { field, problem, place } = finding;
+  if (place !== undefined) return placeOfValue(field, problem, place, pieces);
+  const placeInPieces = severity === "refused" ? placeOfField : placeOfRemark;
+  return placeInPieces(field, problem, pieces);
+}
+
 /**
  * Place of a remark on a machine. It is in the first source of the machine that contains a name from the remark. If no
  * source contains such a name, it is in the first source. Undefined if no source mentions NVIDIA, because the machine's
@@ -165,7 +179,7 @@ function placeOfRemark(
   field: string,
   problem: string,
   pieces: Map<string, Piece>,
-): Pick<FileFinding, "file" | "line" | "problem"> | undefined {
+): Placed | undefined {
   const [machine] = /^machines\.[^.\s]+/.exec(field) ?? [];
   const piecesOfMachine = [...pieces].flatMap(([fieldPath, piece]) =>
     machine !== undefined && isWithin(fieldPath, machine) ? [piece] : [],
@@ -180,24 +194,28 @@ function placeOfRemark(
   return piece ? { file: piece.file, line: lineIn(piece, problem), problem } : undefined;
 }
 
+/** Place of a finding about a value of a chart. Undefined if a tool fills in the text at that place. */
+function placeOfValue(
+  field: string,
+  problem: string,
+  { file, line }: NonNullable<Finding["place"]>,
+  pieces: Map<string, Piece>,
+): Placed | undefined {
+  const wholeFile = [...pieces.values()].find((piece) => piece.file === file);
+  if (wholeFile !== undefined && isFilledIn(linesOf(wholeFile.text)[line - wholeFile.line] ?? ""))
+    return undefined;
+  return { file, line, problem: `${nameOf(field)}${problem}` };
+}
+
 /**
- * Place of a finding: the place that the problem's text ends with, else the source of the finding's field. Undefined if
- * both are unknown, or if a tool fills in the text at that place.
+ * Place of a finding in the source of its field. Undefined if the source is unknown, or if a tool fills in the text at
+ * that place.
  */
-function placeOf(
+function placeOfField(
   field: string,
   problem: string,
   pieces: Map<string, Piece>,
-): Pick<FileFinding, "file" | "line" | "problem"> | undefined {
-  const atEnd = / \((?<file>[^()]+):(?<line>\d+)\)$/.exec(problem);
-  if (atEnd?.groups !== undefined) {
-    const { file = "" } = atEnd.groups;
-    const line = Number(atEnd.groups["line"]);
-    const wholeFile = [...pieces.values()].find((piece) => piece.file === file);
-    if (wholeFile !== undefined && isFilledIn(linesOf(wholeFile.text)[line - wholeFile.line] ?? ""))
-      return undefined;
-    return { file, line, problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}` };
-  }
+): Placed | undefined {
   const [, piece] =
     [...pieces]
       .filter(([fieldPath]) => isWithin(field, fieldPath))

@@ -10,6 +10,7 @@ import {
   renderRemark,
 } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
+import { placedProblem } from "../../components/recipe/rules";
 import { inLine } from "../../components/recipe/rules/printable";
 import { envOption, variablesNamed } from "../named-variables";
 import { editorLine } from "../stack-text";
@@ -168,7 +169,8 @@ function withoutFindings(
   const { external } = { ...spec, ...withExternal(spec, folder) } as Imported["spec"];
   const machines = { ...spec.machines };
   const refusedParts: FieldFinding[] = [];
-  for (const { field, problem, why, remedy } of judge({ ...spec, external }).findings) {
+  for (const finding of judge({ ...spec, external }).findings) {
+    const { field, problem, why, remedy } = finding;
     const [machine] = Object.keys(machines).filter((name) =>
       isWithin(field, `machines.${name}.containerd`),
     );
@@ -182,7 +184,7 @@ function withoutFindings(
       refusedParts.push({
         field: place,
         why,
-        problem: `is left out, because ${member} ${problem}`,
+        problem: `is left out, because ${member} ${placedProblem(finding)}`,
         remedy: files
           ? `${remedy}${remedy.endsWith("?") ? "" : "."} Then write the files under external.files again: ${files}`
           : remedy,

@@ -1,4 +1,5 @@
 import type { Finding, Severity } from "../../components/recipe/index";
+import { placedProblem } from "../../components/recipe/rules";
 import type { Comparison, Runs } from "./comparison";
 import {
   drawn,
@@ -53,8 +54,8 @@ export function pageOf(comparison: Comparison): string {
 export const refusalOf = (findings: Finding[]): string =>
   joined(["The stack is refused:", bullets(findings.map(findingLine))]);
 
-const findingLine = ({ field, problem, why, remedy }: Finding): string =>
-  `${asCode(field)}: ${asProse(`${problem}; ${why}; ${remedy}`)}`;
+const findingLine = (finding: Finding): string =>
+  `${asCode(finding.field)}: ${asProse(`${placedProblem(finding)}; ${finding.why}; ${finding.remedy}`)}`;
 
 const joined = (paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;
 

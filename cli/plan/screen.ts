@@ -1,5 +1,6 @@
 import type { Finding, Severity } from "../../components/recipe/index";
 import { inLine } from "../../components/recipe/rules/printable";
+import { renderFinding } from "../../components/recipe/stack/findings";
 import { painter, type Style } from "../terminal/paint";
 import { type Cell, renderTable } from "../terminal/table";
 import { wrap } from "../terminal/wrap";
@@ -113,7 +114,7 @@ export function screenOf(unescapedComparison: Comparison, { columns, colour }: S
           ? `Nothing changes compared with ${base}.`
           : `The plan assumes that machines and cluster are as the last update left them. ${summary(machines)}`,
     ),
-    ...part("Findings: the stack is refused", findings.map(findingLine), "red"),
+    ...part("Findings: the stack is refused", findings.map(renderFinding), "red"),
     ...part("What changes in the stack", stackChanges.map(changeOf)),
     ...(isSame ? [] : details()),
     ...part("Warnings", remarks("warning"), "yellow"),
@@ -126,14 +127,11 @@ export function screenOf(unescapedComparison: Comparison, { columns, colour }: S
   ].join("\n");
 }
 
-const findingLine = ({ field, problem, why, remedy }: Finding): string =>
-  `${field}: ${problem}; ${why}; ${remedy}`;
-
 /** The text in a terminal for a stack that has no plan. */
 export function refusalOnScreen(findings: Finding[], { columns, colour }: Screen): string {
   const paint = painter(colour);
   const lines = findings.flatMap((finding) =>
-    wrap(`  • ${inLine(findingLine(finding))}`, columns, "    "),
+    wrap(`  • ${inLine(renderFinding(finding))}`, columns, "    "),
   );
   return [
     paint("bold", "The stack is refused:"),

@@ -240,17 +240,27 @@ async function bootOnce(
     }
     return { not: "the boot id has not changed" };
   };
+  const stateText = (): string => {
+    if (!accepted && drops === 0) return "the machine still runs the image from before the request";
+    return runsImage(before, task)
+      ? "it is unknown whether the machine has rebooted"
+      : "it is unknown whether the machine runs the wanted image";
+  };
   const failureOf = (problem: string): FieldFinding => ({
     field: `machines.${task.machine}`,
     problem,
-    why: "it is unknown whether the machine runs the wanted image. If its node was drained, the node stays cordoned",
+    why: `${stateText()}. If its node was drained, the node stays cordoned`,
     remedy:
       isUnreachable && !runsImage(before, task)
         ? `look at the machine's console. ${onlyByConsole}. Then make the running image the default with \`talosctl -n ${task.address} rollback\`, and run again`
         : `look at ${isUnreachable ? "the machine's console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
   });
   const notRebooted = (message: string): FieldFinding => ({
-    ...failureOf(`the machine was not rebooted: ${message}`),
+    ...failureOf(
+      accepted
+        ? `the machine accepted the request for the reboot, and then refused to show its state: ${message}`
+        : `the machine was not rebooted: ${message}`,
+    ),
     ...(isPartitionFull(message)
       ? {
           why: "its boot partition has no room for the new image next to the running one, and Talos never enlarges this partition. The machine keeps running its image. If its node was drained, the node stays cordoned",

@@ -100,7 +100,7 @@ function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[
 
 /**
  * Rewrites a finding about `gpuOperator`, `devicePlugin` or `dra` for an external release: its paths then begin with
- * `external`, and its problem names the value's file and line.
+ * `external`, and it has the value's file and line.
  */
 function namedAsExternal(finding: Finding, { kind, places }: External): Finding {
   const renamed = (text: string): string =>
@@ -109,14 +109,21 @@ function namedAsExternal(finding: Finding, { kind, places }: External): Finding 
   const path = /^external\.values\.(.*)$/.exec(field)?.[1]?.split(".") ?? [];
   const parentPaths = path.map((_, index) => path.slice(0, path.length - index).join("."));
   const knownPath = parentPaths.find((parentPath) => Object.hasOwn(places, parentPath));
-  const place = knownPath && places[knownPath];
+  const place = knownPath === undefined ? undefined : placeFrom(places[knownPath]!);
   return {
     ...finding,
+    ...defined({ place }),
     field,
-    problem: `${renamed(finding.problem)}${place === undefined ? "" : ` (${place})`}`,
+    problem: renamed(finding.problem),
     why: renamed(finding.why),
     remedy: renamed(finding.remedy),
   };
+}
+
+/** The place in a text of `external.read.places`, e.g. `helmrelease.yaml:23`; undefined if the text has another form. */
+function placeFrom(text: string): Finding["place"] {
+  const [, file, line] = /^(.+):(\d+)$/.exec(text) ?? [];
+  return file === undefined ? undefined : { file, line: Number(line) };
 }
 
 /** Whether a finding is about a value with a placeholder, which another tool replaces later. */

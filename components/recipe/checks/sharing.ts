@@ -323,9 +323,11 @@ function wayToShare({ spec }: CheckContext): string {
     return "let pods share a card through one ResourceClaim (claim.resourceClaimName)";
   if (spec.sharing?.mig !== undefined)
     return "set sharing.mig.profile to a profile with more devices per card";
-  return spec.sharing?.timeSlicing === undefined
+  if (spec.sharing?.timeSlicing !== undefined)
+    return "set a larger number in sharing.timeSlicing.replicas";
+  return sharingOf(spec)?.timeSlicing === undefined
     ? "share the cards (sharing.timeSlicing)"
-    : "set a larger number in sharing.timeSlicing.replicas";
+    : "set a larger number of replicas in your configuration of the device plugin";
 }
 
 function tooManyFinding(

@@ -24,7 +24,13 @@ export interface FindingText {
 export interface FieldFinding extends FindingText {
   /** Its path, e.g. `machines.gpu-1.extensions`. */
   field: string;
+  /** Place of the value, if it is in a file of another tool. */
+  place?: { file: string; line: number };
 }
+
+/** The problem of a finding, followed by the place of the value: `… (helmrelease.yaml:23)`. */
+export const placedProblem = ({ problem, place }: FieldFinding): string =>
+  place === undefined ? problem : `${problem} (${place.file}:${place.line})`;
 
 /** A rule for a text. It returns the mistake, or undefined. */
 export interface Rule {

@@ -18,6 +18,7 @@ import { quantityValue } from "./quantity";
  * single components.
  */
 export {
+  placedProblem,
   ruleOf,
   shown,
   type FindingText,

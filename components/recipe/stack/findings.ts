@@ -1,10 +1,10 @@
 import { inLine } from "../rules/printable";
-import type { FieldFinding } from "../rules";
+import { placedProblem, type FieldFinding } from "../rules";
 import type { Finding } from "../types";
 
 /** One finding as a line: `field: what is wrong; why it matters; how to fix it`. */
 export const renderFinding = (finding: FieldFinding): string =>
-  `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
+  `${finding.field}: ${placedProblem(finding)}; ${finding.why}; ${finding.remedy}`;
 
 /**
  * One finding as a line that begins with its severity: `warning: field: …`. A finding that refuses the stack has no

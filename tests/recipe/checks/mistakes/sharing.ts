@@ -301,6 +301,29 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
+      name: "More pods than slices of the user's own configuration of the device plugin",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin:
+          values:
+            config:
+              map:
+                default: "sharing: { timeSlicing: { resources: [{ name: nvidia.com/gpu, replicas: 2 }] } }"
+        workloads:
+          pods:
+            first: { image: nvidia/cuda:12.9.1-base-ubuntu24.04 }
+            second: { image: nvidia/cuda:12.9.1-base-ubuntu24.04 }
+            third: { image: nvidia/cuda:12.9.1-base-ubuntu24.04 }
+      `,
+      findings: [
+        {
+          check: "gpu-capacity",
+          field: "workloads",
+          says: ["or set a larger number of replicas in your configuration of the device plugin"],
+        },
+      ],
+    },
+    {
       name: "More pods than devices of a MIG profile",
       base: "mig",
       change: yaml`
