@@ -15,16 +15,16 @@ import { withKeys } from "./firmware-keys";
 import { firmware } from "./machine";
 import { joinStores } from "./registry";
 
-/** Owners of signing keys. The machines' firmware trusts only the keys of `ours`. */
-export const signers = ["ours", "theirs"] as const;
+/** The two signers of images. The machines' firmware trusts only the keys of `trusted`. */
+export const signers = ["trusted", "untrusted"] as const;
 /** One of the {@link signers}. */
 export type Signer = (typeof signers)[number];
 
 /** Images that are signed for Secure Boot. */
 export interface SignedImages {
-  /** A disk that boots by UEFI and systemd-boot, signed by us. */
+  /** A disk that boots by UEFI and systemd-boot, with the signature of `trusted`. */
   disk: string;
-  /** Variables of a firmware that enforces Secure Boot, with our key alone. */
+  /** Variables of a firmware that enforces Secure Boot, and has only the key of `trusted`. */
   variables: string;
   /**
    * Starts the Image Factory of a signer.
@@ -64,7 +64,7 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
         await run(talosctl, ["gen", "secureboot", ...kind, "-o", keys(signer)]);
       await joinStores([images.registry], store(signer));
     }
-    const certificate = await fs.readFile(path.join(keys("ours"), "uki-signing-cert.der"));
+    const certificate = await fs.readFile(path.join(keys("trusted"), "uki-signing-cert.der"));
     await fs.writeFile(variables, withKeys(await fs.readFile(firmware[1]), certificate));
     const layers = await layersOfImager(images, debian, folder);
     for (const signer of signers) {
@@ -73,7 +73,7 @@ export async function provideSigned(images: TalosImages, talosctl: string): Prom
       try {
         const ref = `siderolabs/imager:${images.release}`;
         await imageFactory.registry.push({ ref, layers, entrypoint: [] });
-        if (signer === "ours") await makeDisk(imageFactory, images.release, disk);
+        if (signer === "trusted") await makeDisk(imageFactory, images.release, disk);
       } finally {
         await imageFactory.stop();
       }

@@ -42,7 +42,7 @@ describeReal(`Secure Boot ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () 
   const unsignedImage = (): string =>
     `factory.talos.dev/metal-installer/${testBed.schematics.gpu}:${RELEASE}`;
   const imageOfOtherSigner = (): string =>
-    `factory.talos.dev/theirs/metal-installer-secureboot/${testBed.schematics.gpu}:${RELEASE}`;
+    `factory.talos.dev/untrusted/metal-installer-secureboot/${testBed.schematics.gpu}:${RELEASE}`;
 
   /** Disk, variables of the firmware and TPM of the machine, which is off meanwhile. */
   const machineFiles = ["disk.qcow2", "variables.qcow2", "tpm"];
@@ -78,7 +78,7 @@ describeReal(`Secure Boot ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () 
         "read",
         "/sys/firmware/efi/efivars/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f",
       );
-      expect(db).toContain("lab ours");
+      expect(db).toContain("lab trusted");
     },
     minutes(5),
   );

@@ -209,7 +209,7 @@ const withoutKexec = { machine: { sysctls: { "kernel.kexec_load_disabled": "1" }
  * Starts a machine from its first power-on, until it is a worker that runs and is ready.
  *
  * @param options.secure whether its firmware enforces Secure Boot, with keys of the lab's own. Its volume EPHEMERAL is
- * then encrypted with a key in its TPM. Images of another signer are under `theirs/`.
+ * then encrypted with a key in its TPM. Images of another signer are under `untrusted/`.
  */
 export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
   const workspace = openWorkspace();
@@ -217,13 +217,13 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
   const images = await provideTalos(RELEASE);
   const program = images.talosctl ?? (await provideTools({ only: ["talosctl"] })).talosctl;
   const signed = secure ? await provideSigned(images, program) : undefined;
-  const imageFactory = await (signed?.factory("ours", dir("factory")) ??
+  const imageFactory = await (signed?.factory("trusted", dir("factory")) ??
     images.factory(dir("factory")));
-  const otherFactory = await signed?.factory("theirs", dir("theirs"));
+  const otherFactory = await signed?.factory("untrusted", dir("untrusted"));
   const front = await startFront(
     RELEASE,
     imageFactory,
-    otherFactory === undefined ? {} : { factories: { theirs: otherFactory.port } },
+    otherFactory === undefined ? {} : { factories: { untrusted: otherFactory.port } },
   );
   const installer = secure ? "metal-installer-secureboot" : "metal-installer";
   /** Registers a schematic, and builds its installer, so that no machine waits for it. */
