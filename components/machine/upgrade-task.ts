@@ -21,6 +21,7 @@ export const upgradeTaskOf = (
   ...defined({ drop: machine.drop, driverFieldsFromCard: machine.driverFieldsFromCard }),
   drain: machine.drain,
   ...(machine.installs ? { installs: true } : {}),
+  ...(machine.updatesAddons ? { addons: true } : {}),
   otherControlPlanes: machine.otherControlPlanes,
   timeouts: machine.timeouts,
 });

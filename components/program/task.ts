@@ -107,6 +107,11 @@ export const upgradeTask = z.strictObject({
    */
   installs: z.boolean().optional(),
   /**
+   * Whether this run also gives kube-proxy, CoreDNS and flannel the images of the machine's manifests. Only the last
+   * control plane of a cluster that the stack bootstrapped does so. Default false.
+   */
+  addons: z.boolean().optional(),
+  /**
    * Whether to reboot the machine if it agrees with the stack. If the machine differs from the stack, the task fails.
    * Default false.
    */

@@ -151,7 +151,7 @@ func kubelets(ctx context.Context, description *spec.Spec, machines []*machine.M
 			real[m.Key()] = *description.Machines[i].Node
 		}
 	}
-	return cluster.Run(ctx, *description.Kubernetes, hosts, real)
+	return cluster.Run(ctx, *description.Kubernetes, hosts, real, description.Talos == nil)
 }
 
 // control serves the lab's view of the machines on the loopback interface: GET /state and POST /machines/NAME/fault.

@@ -80,6 +80,7 @@ function newClusterRules({ spec }: Plan, before: LabSnapshot): Rule[] {
     `Namespace (default|kube-)`,
     `(${kinds}) (default|kube-[a-z-]+)/`,
     `Pod kube-system/kube-`,
+    `(DaemonSet|Deployment|ReplicaSet|ControllerRevision|Pod) kube-system/(kube-proxy|coredns)`,
     `ClusterRole(Binding)? (system|cluster-admin$|admin$|edit$|view$)`,
     `(CertificateSigningRequest|FlowSchema|IPAddress|PriorityClass|PriorityLevelConfiguration|ServiceCIDR) `,
   ];

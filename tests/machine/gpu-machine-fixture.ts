@@ -32,6 +32,7 @@ export const plannedMachine: PlannedMachine = {
   drain: true,
   timeouts: { pull: "10m", drain: "5m", reboot: "30m", verify: "5m" },
   installs: false,
+  updatesAddons: false,
   otherControlPlanes: [],
 };
 /** Values that may occur only in secret inputs. */

@@ -116,6 +116,23 @@ export interface Machine {
   etcdProblems(): Promise<string[]>;
   /** Containers of a control plane's static pods; empty on a worker, and while the kubelet does not run. */
   staticPods(): Promise<StaticContainer[]>;
+  /** Kubernetes manifests that Talos makes from the machine's configuration; empty on a worker. */
+  manifests(): Promise<KubernetesManifest[]>;
+}
+
+/** A Kubernetes manifest that Talos makes. It may contain secrets. */
+export interface KubernetesManifest {
+  /** Talos' name for the manifest, e.g. `10-kube-proxy`. */
+  id: string | number;
+  objects: KubernetesManifestObject[];
+}
+
+/** An object of a Kubernetes manifest. */
+export interface KubernetesManifestObject {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; [key: string]: unknown };
+  [key: string]: unknown;
 }
 
 /** A container of a static pod. */
@@ -444,6 +461,13 @@ export class TalosMachine implements Machine {
       const ready = conditions.some(({ type, status }) => type === "Ready" && status === "True");
       return containerStatuses.map(({ name, image }) => ({ name, image, ready }));
     });
+  }
+
+  async manifests(): Promise<KubernetesManifest[]> {
+    return (await this.resources("manifests")).map(({ metadata, spec }) => ({
+      id: metadata.id,
+      objects: spec as KubernetesManifestObject[],
+    }));
   }
 
   private async apply(mode: string, configuration: string): Promise<void> {

@@ -25,6 +25,8 @@ export type NodeCluster = Pick<
   | "pods"
   | "evict"
   | "attachedVolumes"
+  | "read"
+  | "apply"
 >;
 
 /** Inputs and clients of the upgrade. */

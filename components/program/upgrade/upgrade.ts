@@ -10,6 +10,7 @@ import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
 import { hopTask, withHopContext } from "./hop";
 import { precheck } from "./precheck";
+import { runsAddons, updateAddons } from "./addons";
 import { awaitKubernetes, pullKubernetes, runsKubernetes } from "./kubernetes";
 import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
@@ -88,7 +89,8 @@ async function runPhases(
     // Ending the pause has already rebooted the machine, as requested.
     compared = { ...compared, effect: paused ? "none" : effect };
   }
-  const isDone = async (): Promise<boolean> => (await isWell(run)) && (await runsKubernetes(run));
+  const isDone = async (): Promise<boolean> =>
+    (await isWell(run)) && (await runsKubernetes(run)) && (await runsAddons(run));
   if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isDone())) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
       run.report("equal: the machine runs the wanted image and configuration, nothing to do");
@@ -107,6 +109,7 @@ async function runPhases(
   await warnOfOverrides(run);
   await uncordon(run);
   await awaitKubernetes(run);
+  await updateAddons(run);
   return resultOf(run, paused || rebooted, after);
 }
 

@@ -84,7 +84,7 @@ export function kubernetesPathFinding(
     : {
         problem: `v${from.version} → v${to.version} crosses ${minors} minor releases of Kubernetes in one update`,
         why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
-        remedy: `go to v${from.major}.${from.minor + 1} first. After each step run \`talosctl upgrade-k8s\`, because a new configuration does not update kube-proxy, CoreDNS and flannel. ${unless}`,
+        remedy: `go to v${from.major}.${from.minor + 1} first. In a stack without \`bootstrap: true\`, run \`talosctl upgrade-k8s\` after each step, because a new configuration does not update kube-proxy, CoreDNS and flannel. ${unless}`,
       };
 }
 

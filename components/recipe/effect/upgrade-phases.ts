@@ -57,6 +57,7 @@ const phases = {
   verify: { timeLimit: ({ verify }) => verify, changes: true, away: true, eachHop: true },
   uncordon: { timeLimit: ({ verify }) => verify, changes: true, away: true },
   kubernetes: { timeLimit: ({ verify }) => Math.max(KUBERNETES, verify) },
+  addons: { timeLimit: ({ verify }) => Math.max(KUBERNETES, verify) },
 } as const satisfies Record<string, PhaseOfUpgrade>;
 
 /** Name of a phase of an upgrade. */

@@ -5,6 +5,7 @@ import { defined, filled } from "../mapping";
 import { specFor } from "./apart";
 import type { DriverField } from "./losses";
 import { contractOf } from "../facts/contract";
+import { inUpgradeOrder } from "./order";
 
 /** Time limits of an upgrade's waits, as Go durations, e.g. `10m`. */
 export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "reboot" | "verify">>;
@@ -25,6 +26,11 @@ export interface PlannedMachine
   timeouts: UpgradeTimeouts;
   /** Whether the machine starts in maintenance mode, so that its first configuration installs Talos. */
   installs: boolean;
+  /**
+   * Whether the machine's upgrade also updates kube-proxy, CoreDNS and flannel: the last control plane of a cluster that
+   * the stack bootstraps.
+   */
+  updatesAddons: boolean;
   /**
    * Fields of `driver` that the stack does not set for an adopted machine, so that they follow from the card
    * (`driverFieldsFromCard`). Absent if the stack sets all of them.
@@ -62,6 +68,7 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
     installs: spec.bootstrap === true,
   };
   const controlPlanes = machines.filter(({ role }) => role === "controlplane");
+  const lastControlPlane = inUpgradeOrder(controlPlanes).at(-1)?.name;
   return machines.map((machine) => {
     const ownSpec = spec.machines[machine.name]!;
     const { runningVersion, versionContract, drop } = ownSpec;
@@ -74,6 +81,7 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
         talosVersion: machine.talosVersion,
         ...defined({ runningVersion, versionContract }),
       }),
+      updatesAddons: spec.bootstrap === true && machine.name === lastControlPlane,
       otherControlPlanes: controlPlanes
         .filter(({ name }) => name !== machine.name)
         .map(({ address }) => address),

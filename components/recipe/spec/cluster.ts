@@ -23,8 +23,9 @@ export interface AroundMachinesSpec {
   talosVersion: string;
   /**
    * Kubernetes release of the machines with `configuration: owned`. Required if there is such a machine. If an owned
-   * machine is a control plane, one update may raise this release by at most one minor. Run `talosctl upgrade-k8s`
-   * after such an update: a new configuration does not update kube-proxy, CoreDNS and flannel.
+   * machine is a control plane, one update may raise this release by at most one minor. Without `bootstrap: true`, run
+   * `talosctl upgrade-k8s` after such an update: only a stack that bootstraps its cluster updates kube-proxy, CoreDNS
+   * and flannel.
    * @default none
    * @example `v1.35.0`
    * @causes a new configuration of owned machines; without `bootstrap: true` also one reboot of each owned GPU machine

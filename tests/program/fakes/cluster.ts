@@ -1,7 +1,14 @@
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { CallError } from "../../../components/clients/failure";
 import { kubeletRelease } from "../../../components/clients/talos/configuration-text";
-import type { AskedNode, NodeState, PodState } from "../../../components/program/cluster/cluster";
+import type {
+  AskedNode,
+  NodeState,
+  PodState,
+  WantedObject,
+} from "../../../components/program/cluster/cluster";
 import type { NodeCluster } from "../../../components/program/upgrade/run";
+import { defined } from "../../../components/recipe/mapping";
 import type { FakeClock } from "./clock";
 import type { FakeMachine } from "./machine";
 
@@ -35,6 +42,12 @@ export class FakeCluster implements NodeCluster {
   /** Error with which an eviction fails, by pod name. */
   readonly evictionErrors: Record<string, CallError> = {};
   isOnlyNode = false;
+  /** Objects of addons, by name. */
+  readonly addonObjects = new Map<string, KubernetesObject & { status?: object }>();
+  /** Seconds until the pods of an applied addon run; undefined if they never run. */
+  secondsUntilAddonsRun: number | undefined = 20;
+  /** New pods of an applied addon that run, of two. */
+  runningAddonPods = 2;
   /** The answer to a list of all nodes. */
   nodes: () => Promise<AskedNode[]> = () => Promise.resolve([]);
 
@@ -77,6 +90,27 @@ export class FakeCluster implements NodeCluster {
     this.state = { ...this.state!, annotations };
     this.recordCall("removeAnnotation");
   }
+  async read({ metadata: { name } }: WantedObject): Promise<KubernetesObject | undefined> {
+    return this.addonObjects.get(name);
+  }
+  async apply(object: WantedObject, manager: string): Promise<KubernetesObject> {
+    const { name, namespace, annotations } = object.metadata;
+    const generation = (this.addonObjects.get(name)?.metadata?.generation ?? 1) + 1;
+    const metadata = {
+      name,
+      ...defined({ namespace, annotations: annotations as Record<string, string> | undefined }),
+      generation,
+    };
+    const applied: KubernetesObject = { ...object, metadata };
+    this.addonObjects.set(name, { ...applied, status: { observedGeneration: generation - 1 } });
+    if (this.secondsUntilAddonsRun !== undefined)
+      this.clock.after(this.secondsUntilAddonsRun, () => {
+        const status = { observedGeneration: generation, ...this.podCounts() };
+        this.addonObjects.set(name, { ...applied, status });
+      });
+    this.recordCall(`apply ${object.kind} ${name} by ${manager}`);
+    return applied;
+  }
   async attachedVolumes(): Promise<string[] | undefined> {
     return this.volumes;
   }
@@ -99,6 +133,19 @@ export class FakeCluster implements NodeCluster {
       );
     this.recordCall(`evict ${pod.name}`);
     return {};
+  }
+
+  /** Pods of a DaemonSet or Deployment that wants two. */
+  private podCounts(): object {
+    const running = this.runningAddonPods;
+    return {
+      replicas: 2,
+      desiredNumberScheduled: 2,
+      updatedNumberScheduled: running,
+      updatedReplicas: running,
+      numberAvailable: running,
+      availableReplicas: running,
+    };
   }
 
   private recordCall(call: string): void {

@@ -6,6 +6,7 @@ import {
 } from "../../../components/clients/talos/configuration-text";
 import type {
   EtcdMember,
+  KubernetesManifest,
   Machine,
   MachineStatus,
   ServiceState,
@@ -72,6 +73,8 @@ export class FakeMachine implements Machine {
   secondsUntilStaticPodsRun = 20;
   /** The configuration whose images the static pods run; undefined if it is the active one. */
   configurationOfStaticPods: string | undefined;
+  /** Manifests that Talos makes from the configuration. */
+  kubernetesManifests: KubernetesManifest[] = [];
   /** Static pods that do not become ready. */
   unreadyStaticPods: string[] = [];
   /** Whether the driver of the running image loads if the configuration asks for it. */
@@ -233,6 +236,9 @@ export class FakeMachine implements Machine {
         return image === undefined ? [] : [{ name, image, ready }];
       });
     });
+  }
+  async manifests(): Promise<KubernetesManifest[]> {
+    return this.query("manifests", () => this.kubernetesManifests);
   }
   async pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void> {
     if (this.hangingPulls-- > 0) {

@@ -25,7 +25,24 @@ test("every phase of the list occurs in an upgrade, in the order of the list", a
     active: configurationWithKubelet("v1.35.0"),
     persistent: configurationWithKubelet("v1.36.0"),
   });
-  const runs = [setupUpgrade(), setupUpgrade({ installs: true }), liveChange, kubernetesUpdate];
+  const addonUpdate = setupUpgrade({ ...kubernetesUpdate.task, addons: true });
+  const proxyOf = (release: string) => ({
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name: "kube-proxy", namespace: "kube-system" },
+    spec: { template: { spec: { containers: [{ name: "kube-proxy", image: `p:${release}` }] } } },
+  });
+  addonUpdate.machine.kubernetesManifests = [
+    { id: "10-kube-proxy", objects: [proxyOf("v1.36.0")] },
+  ];
+  addonUpdate.cluster.addonObjects.set("kube-proxy", proxyOf("v1.35.0"));
+  const runs = [
+    setupUpgrade(),
+    setupUpgrade({ installs: true }),
+    liveChange,
+    kubernetesUpdate,
+    addonUpdate,
+  ];
   const phasesOfRuns = new Set<string>();
   for (const { run } of runs) {
     const names = (await run()).phases.map(({ name }) => name);
@@ -57,8 +74,8 @@ test("a run reports its first change just before its drain, and no phase before 
 test("a run's limit is longer than all of its waits together", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
-  // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes
-  const waits = 30 + 30 + 5 + 10 + 10 + 2 * 5 + 2 * 30 + 5 + 5 + 10;
+  // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes, addons
+  const waits = 30 + 30 + 5 + 10 + 10 + 2 * 5 + 2 * 30 + 5 + 5 + 10 + 10;
   expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
 });
 

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/addons"
 	"talos-gpu/lab/machines/internal/node/apply"
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet"
@@ -23,7 +25,9 @@ import (
 )
 
 // Run runs the cluster's parts until ctx ends or a part fails. real has the machines whose node is a real one, by name.
-func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real map[string]spec.Node) error {
+// bootstraps says that the machines make a new cluster, so that Talos also creates its addons. An existing cluster has
+// none in the lab.
+func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real map[string]spec.Node, bootstraps bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
@@ -47,12 +51,23 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	kubelets := &reach.Table{}
 	controller := sets.Controller{Binary: cfg.LeaderWorkerSet, Server: cfg.Server, CA: admin.CAData, Reach: kubelets}
 	shared := kubelet.Config{Authority: authority, Rules: programs.Rules(gpuOperator.Programs(), controller.Programs())}
-	ended := make(chan error, 2*len(machines)+2)
+	addonsClient, err := dynamic.NewForConfig(admin)
+	if err != nil {
+		return err
+	}
+	parts := 2
+	if bootstraps {
+		parts = 3
+	}
+	ended := make(chan error, parts*len(machines)+2)
 	go func() { ended <- storage.Provision(ctx, client) }()
 	go func() { ended <- kubelets.Serve(ctx, cfg.Nodes) }()
 	for _, machine := range machines {
 		node, isReal := real[machine.Key()]
 		go func() { ended <- apply.Keep(ctx, authority, machine) }()
+		if bootstraps {
+			go func() { ended <- addons.Keep(ctx, addonsClient, machine) }()
+		}
 		go func() {
 			if !isReal {
 				kubelets.Put(machine.Address(), "127.0.0.1")

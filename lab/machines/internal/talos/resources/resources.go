@@ -25,6 +25,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/nvidia"
+	"talos-gpu/lab/machines/internal/talos/manifests"
 )
 
 // View is the data from which the resources are made.
@@ -66,14 +67,14 @@ func NewState(ctx context.Context) (*State, error) {
 	if err := definitions.RegisterDefault(ctx); err != nil {
 		return nil, err
 	}
-	for _, namespace := range []string{runtime.NamespaceName, config.NamespaceName, hardware.NamespaceName, k8s.NamespaceName} {
+	for _, namespace := range []string{runtime.NamespaceName, config.NamespaceName, hardware.NamespaceName, k8s.NamespaceName, k8s.ControlPlaneNamespaceName} {
 		if err := namespaces.Register(ctx, namespace, ""); err != nil {
 			return nil, err
 		}
 	}
 	for _, kind := range []meta.ResourceWithRD{
 		&config.MachineConfig{}, &hardware.PCIDevice{}, &runtime.ExtensionStatus{}, &runtime.MachineStatus{}, &runtime.MetaKey{},
-		&runtime.PlatformMetadata{}, &runtime.SecurityState{}, &block.DiscoveredVolume{}, &k8s.StaticPodStatus{},
+		&runtime.PlatformMetadata{}, &runtime.SecurityState{}, &block.DiscoveredVolume{}, &k8s.StaticPodStatus{}, &k8s.Manifest{},
 	} {
 		if err := definitions.Register(ctx, kind); err != nil {
 			return nil, err
@@ -87,7 +88,7 @@ func NewState(ctx context.Context) (*State, error) {
 func (st *State) Show(ctx context.Context, view View) error {
 	gone := st.shown
 	st.shown = map[string]resource.Metadata{}
-	for _, wanted := range slices.Concat(configuration(view), status(view), extensionStatuses(view), devices(view), volumes(), staticPods(view)) {
+	for _, wanted := range slices.Concat(configuration(view), status(view), extensionStatuses(view), devices(view), volumes(), staticPods(view), kubernetesManifests(view)) {
 		key := resource.String(wanted)
 		st.shown[key] = wanted.Metadata().Copy()
 		delete(gone, key)
@@ -192,6 +193,18 @@ func staticPods(view View) (list []resource.Resource) {
 			"phase":             "Running",
 			"conditions":        []any{map[string]any{"type": "Ready", "status": "True"}},
 			"containerStatuses": []any{map[string]any{"name": name, "image": image, "ready": true}},
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// kubernetesManifests returns the manifests of a control plane (talos v1.13.0 controllers/k8s/manifest.go).
+func kubernetesManifests(view View) (list []resource.Resource) {
+	for _, manifest := range manifests.Of(view.Config) {
+		r := k8s.NewManifest(k8s.ControlPlaneNamespaceName, manifest.Name)
+		for _, object := range manifest.Objects {
+			r.TypedSpec().Items = append(r.TypedSpec().Items, k8s.SingleManifest{Object: object.Object})
 		}
 		list = append(list, r)
 	}
