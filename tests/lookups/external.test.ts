@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { withExternal } from "../../components/lookups/external-files";
 import { judge } from "../../components/recipe";
+import { placedProblem } from "../../components/recipe/rules";
 import { withExistingRuntimeClass } from "../../components/lookups/runtime-class-there";
 import { clusterArgs, registerCluster, resourceTypes } from "../support/gpu-cluster";
 import { findResource, findResources } from "../support/graph";
@@ -96,7 +97,7 @@ describe("external.files", () => {
     });
   const findingsWith = (external: object) =>
     judge({ ...readStackFile("rtx5070ti"), gpuOperator: undefined, ...external }).findings.map(
-      ({ field, problem }) => `${field}: ${problem}`,
+      (finding) => `${finding.field}: ${placedProblem(finding)}`,
     );
 
   test("are read next to the stack file and checked like the stack's own release, with line numbers", () => {

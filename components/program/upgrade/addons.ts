@@ -62,7 +62,7 @@ interface Container {
 /** An addon whose images differ from the machine's manifest. */
 interface OutdatedAddon {
   workload: ManifestObject;
-  /** Objects of the addon's manifest that nobody else changed. */
+  /** Objects of the addon's manifest that no user and no other tool changed. */
   objects: ManifestObject[];
   /** The images that change, e.g. `kube-proxy v1.35.0 → v1.36.0`. */
   change: string;
@@ -120,7 +120,7 @@ async function outdatedAddons(run: Run, cluster: NodeCluster): Promise<OutdatedA
     for (const workload of objects.filter(isWorkload)) {
       const live = await cluster.read(workload);
       if (live === undefined) continue;
-      const change = imageChanges(live as AddonWorkload, workload as AddonWorkload);
+      const change = imageChanges(live, workload as AddonWorkload);
       if (change === "") continue;
       const changer = otherChanger(live);
       if (changer === undefined)
