@@ -1,13 +1,14 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { waitOrFail } from "../../clients/clock";
+import { type Wait, waitOrFail } from "../../clients/clock";
 import { imageRelease } from "../../clients/talos/configuration-text";
 import { managingToolOf, managingToolText } from "../../clients/kubernetes/managing-tool";
 import { MANAGER } from "../../clients/kubernetes/manager";
 import type { KubernetesManifest } from "../../clients/talos/talos-machine";
-import type { FieldFinding } from "../../clients/failure";
+import { isTransient, type FieldFinding } from "../../clients/failure";
 import { limitOf } from "../../recipe/effect/upgrade-phases";
+import { defined } from "../../recipe/mapping";
 import { formatDuration } from "../../recipe/rules/duration";
-import { patiently, type NodeCluster, type Run, upTo } from "./run";
+import { type NodeCluster, type Run, upTo } from "./run";
 
 // kube-proxy, CoreDNS and flannel of a cluster that this stack bootstrapped. Talos creates them once and never changes
 // them (talos v1.13.0, internal/app/machined/pkg/controllers/k8s/manifest_apply.go: it skips existing objects). Their
@@ -71,45 +72,75 @@ interface OutdatedAddon {
 const isWorkload = ({ kind }: ManifestObject): boolean =>
   kind === "DaemonSet" || kind === "Deployment";
 
-/** Whether the addons have the images of the machine's manifests. True on a machine whose task does not ask for that. */
+/**
+ * Whether the addons have the images of the machine's manifests. True on a machine whose task does not ask for that.
+ * False if the machine or Kubernetes does not answer; `updateAddons` then waits.
+ */
 export async function runsAddons(run: Run): Promise<boolean> {
   const { cluster } = run;
   if (!run.task.addons || cluster === undefined) return true;
-  return (await patiently(run, () => outdatedAddons(run, cluster))).length === 0;
+  try {
+    return (await outdatedAddons(run, cluster)).length === 0;
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    return false;
+  }
 }
 
 /**
  * Applies the machine's manifests of the addons whose images differ, and waits until their pods run. An addon stays as
  * it is if the cluster lacks it, or if a user or another tool changed it.
  *
- * @throws Failure if an addon's pods do not run within the limit.
+ * @throws Failure if Kubernetes does not answer or refuses a request, or if an addon's pods do not run within the limit.
  */
 export async function updateAddons(run: Run): Promise<void> {
-  const { cluster, clock, poll, report } = run;
+  const { cluster, report } = run;
   if (!run.task.addons || cluster === undefined) return;
-  const outdated = await patiently(run, () => outdatedAddons(run, cluster));
+  const outdated = await waitForAddons(run, async () => ({
+    done: await outdatedAddons(run, cluster),
+  }));
   if (outdated.length === 0) return;
-  const limit = limitOf("addons", run.limits);
   const changes = outdated.map(({ change }) => change).join(", ");
-  await run.phases.run("addons", `${changes}, ${upTo(limit)}`, async () => {
-    for (const { objects } of outdated)
-      for (const object of objects) await patiently(run, () => cluster.apply(object, TALOS));
-    await waitOrFail(
-      clock,
-      {
-        limit,
-        poll,
-        look: async () => {
-          const waiting = [];
-          for (const { workload } of outdated)
-            waiting.push(...(await unfinishedRollout(workload, cluster)));
-          return waiting.length === 0 ? { done: true } : { not: waiting.join(", ") };
-        },
-        onMissing: (missing) => report(`addons: ${missing}`),
+  const limitText = upTo(limitOf("addons", run.limits));
+  await run.phases.run("addons", `${changes}, ${limitText}`, async () => {
+    for (const object of outdated.flatMap(({ objects }) => objects))
+      await waitForAddons(run, async () => ({ done: await cluster.apply(object, TALOS) }));
+    await waitForAddons(
+      run,
+      async () => {
+        const waiting: string[] = [];
+        for (const { workload } of outdated)
+          waiting.push(...(await unfinishedRollout(workload, cluster)));
+        return waiting.length === 0 ? { done: true } : { not: waiting.join(", ") };
       },
-      (_, last) => rolloutFailure(run, last, limit),
+      (missing) => report(`addons: ${missing}`),
     );
   });
+}
+
+/** Repeats a step until it is done, within the limit of the phase `addons`. */
+function waitForAddons<T>(
+  { task, clock, poll, limits }: Run,
+  look: Wait<T>["look"],
+  onMissing?: (missing: string) => void,
+): Promise<T> {
+  const limit = limitOf("addons", limits);
+  const failureOf = (problem: string): FieldFinding => ({
+    field: `machines.${task.machine}`,
+    problem,
+    why: "kube-proxy or CoreDNS may keep the old release, and pods may be without network or names. So the update stopped before it changed the next machine",
+    remedy:
+      "look at `kubectl -n kube-system get pods -o wide` and `kubectl get nodes`, repair the cause and run again",
+  });
+  return waitOrFail(
+    clock,
+    { limit, poll, look, ...defined({ onMissing }) },
+    (_, last) =>
+      failureOf(
+        `the addons of Kubernetes do not run in their new release: ${last} (after ${formatDuration(limit)})`,
+      ),
+    (message) => failureOf(`Kubernetes refused a request about its addons: ${message}`),
+  );
 }
 
 /** Addons in the cluster whose images differ from the machine's manifests. */
@@ -231,14 +262,4 @@ async function unfinishedRollout(
   return [
     `${metadata.name} has ${updated} new and ${available} available pods of ${wanted}${old > 0 ? `, and ${old} old pods` : ""}`,
   ];
-}
-
-function rolloutFailure({ task }: Run, last: string, limit: number): FieldFinding {
-  return {
-    field: `machines.${task.machine}`,
-    problem: `an addon of Kubernetes does not run in its new release: ${last} (after ${formatDuration(limit)})`,
-    why: "pods may be without network or names, so the update stopped before it changed the next machine",
-    remedy:
-      "look at `kubectl -n kube-system get pods -o wide` and `kubectl get nodes`, repair the cause and run again",
-  };
 }

@@ -46,6 +46,10 @@ export class FakeCluster implements NodeCluster {
   readonly addonObjects = new Map<string, KubernetesObject & { status?: object }>();
   /** Seconds until the pods of an applied addon run; undefined if they never run. */
   secondsUntilAddonsRun: number | undefined = 20;
+  /** Number of the next reads of an addon's object that get no answer. */
+  unansweredReads = 0;
+  /** Error with which the apply of an addon's object fails. */
+  applyError: CallError | undefined;
   /** New pods of an applied addon that run, of two. */
   runningAddonPods = 2;
   /** The answer to a list of all nodes. */
@@ -91,9 +95,11 @@ export class FakeCluster implements NodeCluster {
     this.recordCall("removeAnnotation");
   }
   async read({ metadata: { name } }: WantedObject): Promise<KubernetesObject | undefined> {
+    if (this.unansweredReads-- > 0) throw new CallError("unreachable", "Kubernetes: no answer");
     return this.addonObjects.get(name);
   }
   async apply(object: WantedObject, manager: string): Promise<KubernetesObject> {
+    if (this.applyError !== undefined) throw this.applyError;
     const { name, namespace, annotations } = object.metadata;
     const generation = (this.addonObjects.get(name)?.metadata?.generation ?? 1) + 1;
     const metadata = {

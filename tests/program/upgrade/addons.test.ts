@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
+import { CallError } from "../../../components/clients/failure";
 import type { KubernetesManifest } from "../../../components/clients/talos/talos-machine";
 import { type FakeCluster, schematics } from "../fakes";
 import { runUpgrade, type UpgradeRun } from "./scenario";
@@ -220,7 +221,7 @@ test("an addon whose pods do not run fails the run, and the next run waits for n
       cluster: cluster(objectsInCluster(), { secondsUntilAddonsRun: undefined }),
       expect: {
         error: [
-          "machines.gpu-1: an addon of Kubernetes does not run in its new release: Kubernetes has not begun to update kube-proxy",
+          "machines.gpu-1: the addons of Kubernetes do not run in their new release: Kubernetes has not begun to update kube-proxy",
           "(after 10m)",
           "kubectl -n kube-system get pods",
         ],
@@ -248,3 +249,23 @@ test.each([
     expect: { error: [message] },
   });
 });
+
+test("a Kubernetes API that does not answer for a while is asked again", () =>
+  runUpgrade({
+    ...run,
+    cluster: cluster(objectsInCluster(), { unansweredReads: 3 }),
+    expect: { result: { rebooted: false }, logs: ["addons: kube-proxy"] },
+  }));
+
+test("a refused request fails the run with the reason of Kubernetes", () =>
+  runUpgrade({
+    ...run,
+    cluster: cluster(objectsInCluster(), {
+      applyError: new CallError("refused", 'daemonsets "kube-proxy" is forbidden'),
+    }),
+    expect: {
+      error: [
+        'machines.gpu-1: Kubernetes refused a request about its addons: daemonsets "kube-proxy" is forbidden',
+      ],
+    },
+  }));
