@@ -73,12 +73,19 @@ const isWorkload = ({ kind }: ManifestObject): boolean =>
   kind === "DaemonSet" || kind === "Deployment";
 
 /**
+ * The cluster whose addons this run updates; undefined if it updates none. `talos-gpu reboot` only reboots the machine,
+ * and its role in Kubernetes has no right to change the addons.
+ */
+const clusterForAddons = ({ task, cluster }: Run): NodeCluster | undefined =>
+  task.addons && !task.reboots ? cluster : undefined;
+
+/**
  * Whether the addons have the images of the machine's manifests. True on a machine whose task does not ask for that.
  * False if the machine or Kubernetes does not answer; `updateAddons` then waits.
  */
 export async function runsAddons(run: Run): Promise<boolean> {
-  const { cluster } = run;
-  if (!run.task.addons || cluster === undefined) return true;
+  const cluster = clusterForAddons(run);
+  if (cluster === undefined) return true;
   try {
     return (await outdatedAddons(run, cluster)).length === 0;
   } catch (error) {
@@ -94,8 +101,9 @@ export async function runsAddons(run: Run): Promise<boolean> {
  * @throws Failure if Kubernetes does not answer or refuses a request, or if an addon's pods do not run within the limit.
  */
 export async function updateAddons(run: Run): Promise<void> {
-  const { cluster, report } = run;
-  if (!run.task.addons || cluster === undefined) return;
+  const { report } = run;
+  const cluster = clusterForAddons(run);
+  if (cluster === undefined) return;
   const outdated = await waitForAddons(run, async () => ({
     done: await outdatedAddons(run, cluster),
   }));

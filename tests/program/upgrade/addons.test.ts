@@ -114,13 +114,17 @@ test("addons that the cluster lacks are not created", () =>
     expect: { result: { rebooted: false }, changesNothing: true },
   }));
 
-test("only the machine whose task names the addons updates them", () =>
+test.each<[string, UpgradeRun["task"]]>([
+  ["without `addons`", { addons: false }],
+  ["that only reboots the machine", { reboots: true }],
+])("a task %s changes no addon", (_, task) =>
   runUpgrade({
     ...run,
-    task: { ...run.task, addons: false },
+    task: { ...run.task, ...task },
     cluster: cluster(objectsInCluster()),
-    expect: { result: { rebooted: false }, changesNothing: true },
-  }));
+    expect: { result: {}, logsNever: ["addons:", "kube-proxy"] },
+  }),
+);
 
 const contentFields = { "f:spec": { "f:template": { "f:spec": { "f:containers": {} } } } };
 
