@@ -151,7 +151,9 @@ func kubelets(ctx context.Context, description *spec.Spec, machines []*machine.M
 			real[m.Key()] = *description.Machines[i].Node
 		}
 	}
-	return cluster.Run(ctx, *description.Kubernetes, hosts, real, description.Talos == nil)
+	// A real node has the lab's own proxy instead of kube-proxy and CoreDNS, and no image for them.
+	bootstraps := description.Talos == nil && len(real) == 0
+	return cluster.Run(ctx, *description.Kubernetes, hosts, real, bootstraps)
 }
 
 // control serves the lab's view of the machines on the loopback interface: GET /state and POST /machines/NAME/fault.

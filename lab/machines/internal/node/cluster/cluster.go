@@ -25,7 +25,7 @@ import (
 )
 
 // Run runs the cluster's parts until ctx ends or a part fails. real has the machines whose node is a real one, by name.
-// bootstraps says that the machines make a new cluster, so that Talos also creates its addons. An existing cluster has
+// bootstraps says that emulated machines make a new cluster, so that Talos also creates its addons. Other clusters have
 // none in the lab.
 func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real map[string]spec.Node, bootstraps bool) error {
 	ctx, cancel := context.WithCancel(ctx)
