@@ -200,10 +200,14 @@ async function bootOnce(
   let runningSince: number | undefined;
   /** Whether the machine accepted the reboot, but did not answer the last call. */
   let isUnreachable = false;
+  /** Whether the last check found the machine in its boot from before the request. */
+  let isInSameBoot = false;
   const look = async () => {
     isUnreachable = accepted;
+    isInSameBoot = false;
     const currentBootId = await machine.bootId();
     isUnreachable = false;
+    isInSameBoot = currentBootId === bootId;
     if (currentBootId !== bootId) {
       const { stage, ready, unmet } = await machine.status();
       const unmetText = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
@@ -241,7 +245,8 @@ async function bootOnce(
     return { not: "the boot id has not changed" };
   };
   const stateText = (): string => {
-    if (!accepted && drops === 0) return "the machine still runs the image from before the request";
+    if (!accepted && drops === 0 && isInSameBoot)
+      return "the machine still runs the image from before the request";
     return runsImage(before, task)
       ? "it is unknown whether the machine has rebooted"
       : "it is unknown whether the machine runs the wanted image";

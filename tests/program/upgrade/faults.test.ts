@@ -122,7 +122,7 @@ describe("an upgrade", () => {
     runUpgrade({
       failingCalls: [{ call: "upgrade", problem: "unreachable", times: 99 }],
       expect: {
-        error: ["the connection dropped 3 times"],
+        error: ["the connection dropped 3 times", "it is unknown whether the machine runs"],
         machineCalls: [pullCall, "upgrade legacy", "upgrade legacy", "upgrade legacy"],
       },
     }));
@@ -145,7 +145,20 @@ describe("an upgrade", () => {
   test("fails at once if Talos refuses the request", () =>
     runUpgrade({
       failingCalls: [{ call: "upgrade", problem: "refused" }],
-      expect: { error: ["upgrade: refused"], minutes: { lessThan: 1 }, machine: { bootCount: 1 } },
+      expect: {
+        error: ["upgrade: refused", "the machine still runs the image from before the request"],
+        minutes: { lessThan: 1 },
+        machine: { bootCount: 1 },
+      },
+    }));
+
+  test("does not say which image runs if the machine rebooted by itself and does not come up", () =>
+    runUpgrade({
+      events: [{ afterCall: "cordon", restarts: 1, machine: { stageName: "booting" } }],
+      expect: {
+        error: ["did not run within", "it is unknown whether the machine runs the wanted image"],
+        errorLacks: ["the machine still runs"],
+      },
     }));
 
   test("fails with a report of the rollback if Talos rolls back", () =>
