@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,49 +21,24 @@ import (
 // fieldManager is the manager of Talos' changes (constants.KubernetesFieldManagerName).
 const fieldManager = "talos"
 
-// retry is the time between two attempts, in real time.
-const retry = time.Second
-
 // resources are the resources of the kinds in the manifests.
 var resources = map[string]string{"DaemonSet": "daemonsets", "Deployment": "deployments"}
 
 // Keep creates what a control plane's manifests have and the cluster lacks, until ctx ends.
 func Keep(ctx context.Context, client dynamic.Interface, machine host.Machine) error {
-	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
-		ctx, cancel := context.WithCancel(ctx)
-		wake, ended := make(chan struct{}, 1), make(chan struct{})
-		changed = func() {
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
-		}
-		go func() {
-			defer close(ended)
-			run(ctx, client, machine, wake)
-		}()
-		return changed, func() { cancel(); <-ended }, nil
-	})
-}
-
-func run(ctx context.Context, client dynamic.Interface, machine host.Machine, wake <-chan struct{}) {
-	said := ""
-	for {
-		var again <-chan time.Time
-		if err := create(ctx, client, machine); err != nil && ctx.Err() == nil {
-			if err.Error() != said {
-				said = err.Error()
-				fmt.Fprintf(os.Stderr, "machines: %s: manifests: %v\n", machine.Name(), err)
-			}
-			again = time.After(retry)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-wake:
-		case <-again:
+	loop, said := host.NewLoop(), map[string]bool{}
+	report := func(err error) {
+		if !said[err.Error()] {
+			said[err.Error()] = true
+			fmt.Fprintf(os.Stderr, "machines: %s: manifests: %v\n", machine.Name(), err)
 		}
 	}
+	return loop.EachBoot(ctx, machine, func() (func(context.Context), error) {
+		return func(ctx context.Context) {
+			loop.Changed()
+			loop.Run(ctx, machine.Clock(), func() error { return create(ctx, client, machine) }, report)
+		}, nil
+	})
 }
 
 func create(ctx context.Context, client dynamic.Interface, machine host.Machine) error {

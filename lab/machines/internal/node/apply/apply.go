@@ -29,17 +29,10 @@ import (
 // one forbidden key rejects them all (talos#8193).
 type controller struct {
 	machine host.Machine
-	wake    chan struct{}
+	loop    host.Loop
 	said    map[string]bool // what was already reported; a retry does not report it again
 	owned   map[string]bool // what it set on the node: it changes nothing else. Talos keeps this in annotations
 }
-
-// A failed controller restarts after half a second. Each further delay is 1.5 times as long, up to a minute
-// (cosi-project/runtime pkg/controller/runtime/internal/rruntime/run.go; cenkalti/backoff v4, defaults).
-const (
-	firstRestart = 500 * time.Millisecond
-	lastRestart  = time.Minute
-)
 
 // requestLimit is the emulation's limit for one round, in real time instead of lab time.
 const requestLimit = 10 * time.Second
@@ -47,61 +40,25 @@ const requestLimit = 10 * time.Second
 // Keep applies what a machine's configuration wants on its node, until ctx ends.
 func Keep(ctx context.Context, authority *identity.Authority, machine host.Machine) error {
 	c := newController(machine)
-	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
+	return c.loop.EachBoot(ctx, machine, func() (func(context.Context), error) {
 		client, err := authority.Talos(machine) // a boot can change the node's name and so the client's rights
-		if err != nil {
-			return nil, nil, err
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			c.run(ctx, client)
-		}()
-		return c.changed, func() { cancel(); <-ended }, nil
+		return func(ctx context.Context) { c.run(ctx, client) }, err
 	})
 }
 
 func newController(machine host.Machine) *controller {
 	return &controller{
 		machine: machine,
-		wake:    make(chan struct{}, 1),
+		loop:    host.NewLoop(),
 		said:    map[string]bool{},
 		owned:   map[string]bool{},
-	}
-}
-
-// changed wakes the controller after a change of the machine or the node.
-func (c *controller) changed() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
 	}
 }
 
 // run applies the wanted state after every change, until ctx ends. client has the rights that Talos has on the machine.
 func (c *controller) run(ctx context.Context, client kubernetes.Interface) {
 	c.followNode(ctx, client)
-	for delay := firstRestart; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.wake:
-		}
-		err := c.once(ctx, client)
-		if err == nil {
-			delay = firstRestart
-			continue
-		}
-		if ctx.Err() == nil {
-			c.report(err)
-		}
-		if c.machine.Clock().Sleep(ctx, delay) != nil {
-			return
-		}
-		delay = min(delay*3/2, lastRestart)
-		c.changed()
-	}
+	c.loop.Run(ctx, c.machine.Clock(), func() error { return c.once(ctx, client) }, c.report)
 }
 
 func (c *controller) report(err error) {
@@ -122,14 +79,14 @@ func (c *controller) followNode(ctx context.Context, client kubernetes.Interface
 	})
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, itself)
 	_, _ = factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { c.changed() },
+		AddFunc: func(any) { c.loop.Changed() },
 		UpdateFunc: func(before, after any) {
 			was, is := before.(*corev1.Node), after.(*corev1.Node)
 			isSame := maps.Equal(was.Labels, is.Labels) &&
 				maps.Equal(was.Annotations, is.Annotations) &&
 				reflect.DeepEqual(was.Spec, is.Spec)
 			if !isSame {
-				c.changed()
+				c.loop.Changed()
 			}
 		},
 	})

@@ -45,7 +45,7 @@ func start(t *testing.T, client kubernetes.Interface) {
 		c.run(ctx, client)
 		close(ended)
 	}()
-	c.changed()
+	c.loop.Changed()
 	t.Cleanup(func() {
 		cancel()
 		<-ended

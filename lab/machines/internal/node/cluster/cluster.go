@@ -55,35 +55,36 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	if err != nil {
 		return err
 	}
-	parts := 2
-	if bootstraps {
-		parts = 3
+	parts := []func() error{
+		func() error { return storage.Provision(ctx, client) },
+		func() error { return kubelets.Serve(ctx, cfg.Nodes) },
 	}
-	ended := make(chan error, parts*len(machines)+2)
-	go func() { ended <- storage.Provision(ctx, client) }()
-	go func() { ended <- kubelets.Serve(ctx, cfg.Nodes) }()
 	for _, machine := range machines {
-		node, isReal := real[machine.Key()]
-		go func() { ended <- apply.Keep(ctx, authority, machine) }()
+		parts = append(parts, func() error { return apply.Keep(ctx, authority, machine) })
 		if bootstraps {
-			go func() { ended <- addons.Keep(ctx, addonsClient, machine) }()
+			parts = append(parts, func() error { return addons.Keep(ctx, addonsClient, machine) })
 		}
-		go func() {
-			if !isReal {
-				kubelets.Put(machine.Address(), "127.0.0.1")
-				ended <- kubelet.Run(ctx, shared, machine)
-				return
-			}
-			ended <- realnode.Follow(ctx, realnode.Config{
+		node, isReal := real[machine.Key()]
+		if !isReal {
+			kubelets.Put(machine.Address(), "127.0.0.1")
+			parts = append(parts, func() error { return kubelet.Run(ctx, shared, machine) })
+			continue
+		}
+		parts = append(parts, func() error {
+			return realnode.Follow(ctx, realnode.Config{
 				Authority:  authority,
 				Kubernetes: cfg,
 				Node:       node,
 				Kubelets:   kubelets,
 			}, machine)
-		}()
+		})
+	}
+	ended := make(chan error, len(parts))
+	for _, part := range parts {
+		go func() { ended <- part() }()
 	}
 	var failures error
-	for range cap(ended) {
+	for range parts {
 		if err := <-ended; err != nil {
 			failures = errors.Join(failures, err)
 			cancel()
