@@ -11,8 +11,8 @@ const takesFirst = (talosVersion: string | undefined): boolean =>
 
 /**
  * NVIDIA's options of containerd that the stack imports; undefined if there are none. If several patches write the
- * file, Talos ≥ 1.14 uses only the first one. NVIDIA's options in a later patch are then not imported. With
- * an older release such a machine does not boot, and the first options of NVIDIA's are imported.
+ * file, Talos ≥ 1.14 uses only the first one. NVIDIA's options in a later patch are then not imported. With an older
+ * release such a machine does not boot, and the first options of NVIDIA's are imported.
  */
 export function partInForce(
   parts: NvidiaPart[],

@@ -83,7 +83,8 @@ export interface MachineRecipe {
   /** Numbers of GPUs that the node should offer, by the name of the extended resource or of the DeviceClass. */
   allocatable: Record<string, number>;
   /**
-   * Names in `allocatable` whose number may be higher on the node, because sharing or MIG may split its cards. Absent if every number is exact.
+   * Names in `allocatable` whose number may be higher on the node, because sharing or MIG may split its cards. Absent if
+   * every number is exact.
    */
   atLeast?: string[];
   /** Power limit of the cards in watts, if the stack sets one. */

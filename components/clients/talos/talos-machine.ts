@@ -123,7 +123,7 @@ export interface Machine {
 /** A Kubernetes manifest that Talos makes. It may contain secrets. */
 export interface KubernetesManifest {
   /** Talos' name for the manifest, e.g. `10-kube-proxy`. */
-  id: string | number;
+  id: string;
   objects: KubernetesManifestObject[];
 }
 
@@ -465,7 +465,7 @@ export class TalosMachine implements Machine {
 
   async manifests(): Promise<KubernetesManifest[]> {
     return (await this.resources("manifests")).map(({ metadata, spec }) => ({
-      id: metadata.id,
+      id: String(metadata.id),
       objects: spec as KubernetesManifestObject[],
     }));
   }

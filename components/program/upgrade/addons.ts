@@ -1,14 +1,22 @@
-import type { KubernetesObject } from "@kubernetes/client-node";
+import type {
+  KubernetesObject,
+  V1Container,
+  V1DaemonSet,
+  V1Deployment,
+} from "@kubernetes/client-node";
 import { type Wait, waitOrFail } from "../../clients/clock";
 import { imageRelease } from "../../clients/talos/configuration-text";
 import { managingToolOf, managingToolText } from "../../clients/kubernetes/managing-tool";
 import { MANAGER } from "../../clients/kubernetes/manager";
-import type { KubernetesManifest } from "../../clients/talos/talos-machine";
+import type {
+  KubernetesManifest,
+  KubernetesManifestObject,
+} from "../../clients/talos/talos-machine";
 import { isTransient, type FieldFinding } from "../../clients/failure";
 import { limitOf } from "../../recipe/effect/upgrade-phases";
 import { defined } from "../../recipe/mapping";
 import { formatDuration } from "../../recipe/rules/duration";
-import { type NodeCluster, type Run, upTo } from "./run";
+import { type NodeCluster, patiently, type Run, upTo } from "./run";
 
 // kube-proxy, CoreDNS and flannel of a cluster that this stack bootstrapped. Talos creates them once and never changes
 // them (talos v1.13.0, internal/app/machined/pkg/controllers/k8s/manifest_apply.go: it skips existing objects). Their
@@ -16,7 +24,7 @@ import { type NodeCluster, type Run, upTo } from "./run";
 // hand (pkg/cluster/kubernetes/talos_managed.go, PerformManifestsSync); the program does the same for these three.
 
 /** Talos' names for the manifests of the addons (talos v1.13.0, controllers/k8s/manifest.go, render). */
-const addonManifests: readonly (string | number)[] = [
+const addonManifests: readonly string[] = [
   "05-flannel",
   "10-kube-proxy",
   "11-core-dns",
@@ -35,41 +43,19 @@ const inventoryAnnotation = "config.k8s.io/owning-inventory";
  */
 const managersOfTalos: readonly string[] = [TALOS, "machined", "init", "talosctl", MANAGER];
 
-type ManifestObject = KubernetesManifest["objects"][number];
-
-/** A DaemonSet or Deployment of an addon. */
-interface AddonWorkload {
-  metadata?: { generation?: number };
-  spec?: {
-    replicas?: number;
-    template?: { spec?: { containers?: Container[]; initContainers?: Container[] } };
-  };
-  status?: {
-    observedGeneration?: number;
-    desiredNumberScheduled?: number;
-    updatedNumberScheduled?: number;
-    numberAvailable?: number;
-    replicas?: number;
-    updatedReplicas?: number;
-    availableReplicas?: number;
-  };
-}
-
-interface Container {
-  name: string;
-  image: string;
-}
-
 /** An addon whose images differ from the machine's manifest. */
 interface OutdatedAddon {
-  workload: ManifestObject;
-  /** Objects of the addon's manifest that no user and no other tool changed. */
-  objects: ManifestObject[];
+  /** Its DaemonSet or Deployment in the manifest. */
+  workload: KubernetesManifestObject;
+  /** All objects of the addon's manifest. */
+  objects: KubernetesManifestObject[];
   /** The images that change, e.g. `kube-proxy v1.35.0 → v1.36.0`. */
   change: string;
+  /** The user or tool that changed the workload; the addon then keeps its release. Undefined if only Talos did. */
+  changer: string | undefined;
 }
 
-const isWorkload = ({ kind }: ManifestObject): boolean =>
+const isWorkload = ({ kind }: KubernetesManifestObject): boolean =>
   kind === "DaemonSet" || kind === "Deployment";
 
 /**
@@ -87,7 +73,10 @@ export async function runsAddons(run: Run): Promise<boolean> {
   const cluster = clusterForAddons(run);
   if (cluster === undefined) return true;
   try {
-    return (await outdatedAddons(run, cluster)).length === 0;
+    const addons = await outdatedAddons(await run.machine.manifests(), cluster);
+    if (addons.some(({ changer }) => changer === undefined)) return false;
+    reportKept(run, addons);
+    return true;
   } catch (error) {
     if (!isTransient(error)) throw error;
     return false;
@@ -98,41 +87,58 @@ export async function runsAddons(run: Run): Promise<boolean> {
  * Applies the machine's manifests of the addons whose images differ, and waits until their pods run. An addon stays as
  * it is if the cluster lacks it, or if a user or another tool changed it.
  *
- * @throws Failure if Kubernetes does not answer or refuses a request, or if an addon's pods do not run within the limit.
+ * @throws Failure if the machine or Kubernetes does not answer, if Kubernetes refuses a request, or if an addon's pods
+ *   do not run within the limit.
  */
 export async function updateAddons(run: Run): Promise<void> {
-  const { report } = run;
   const cluster = clusterForAddons(run);
   if (cluster === undefined) return;
-  const outdated = await waitForAddons(run, async () => ({
-    done: await outdatedAddons(run, cluster),
+  const { clock, report, limits } = run;
+  const limit = limitOf("addons", limits);
+  const end = clock.now() + limit;
+  const manifests = await patiently(run, () => run.machine.manifests());
+  const addons = await waitForAddons(run, end, async () => ({
+    done: await outdatedAddons(manifests, cluster),
   }));
+  reportKept(run, addons);
+  const outdated = addons.filter(({ changer }) => changer === undefined);
   if (outdated.length === 0) return;
   const changes = outdated.map(({ change }) => change).join(", ");
-  const limitText = upTo(limitOf("addons", run.limits));
-  await run.phases.run("addons", `${changes}, ${limitText}`, async () => {
+  await run.phases.run("addons", `${changes}, ${upTo(limit)}`, async () => {
     for (const object of outdated.flatMap(({ objects }) => objects))
-      await waitForAddons(run, async () => ({ done: await cluster.apply(object, TALOS) }));
+      await waitForAddons(run, end, async () => ({
+        done: await applyObject(run, object, cluster),
+      }));
     await waitForAddons(
       run,
+      end,
       async () => {
-        const waiting: string[] = [];
+        const rollouts: string[] = [];
         for (const { workload } of outdated)
-          waiting.push(...(await unfinishedRollout(workload, cluster)));
-        return waiting.length === 0 ? { done: true } : { not: waiting.join(", ") };
+          rollouts.push(...(await unfinishedRollout(workload, cluster)));
+        return rollouts.length === 0 ? { done: true } : { not: rollouts.join(", ") };
       },
       (missing) => report(`addons: ${missing}`),
     );
   });
 }
 
-/** Repeats a step until it is done, within the limit of the phase `addons`. */
+/** Reports the addons that keep their release. */
+function reportKept({ report }: Run, addons: OutdatedAddon[]): void {
+  for (const { workload, change, changer } of addons)
+    if (changer !== undefined)
+      report(
+        `note: ${workload.metadata.name} keeps its release (${change}), because ${changer} changed it`,
+      );
+}
+
+/** Repeats a step until it is done, until a time of the run's clock. */
 function waitForAddons<T>(
   { task, clock, poll, limits }: Run,
+  end: number,
   look: Wait<T>["look"],
   onMissing?: (missing: string) => void,
 ): Promise<T> {
-  const limit = limitOf("addons", limits);
   const failureOf = (problem: string): FieldFinding => ({
     field: `machines.${task.machine}`,
     problem,
@@ -142,61 +148,49 @@ function waitForAddons<T>(
   });
   return waitOrFail(
     clock,
-    { limit, poll, look, ...defined({ onMissing }) },
+    { limit: end - clock.now(), poll, look, ...defined({ onMissing }) },
     (_, last) =>
       failureOf(
-        `the addons of Kubernetes do not run in their new release: ${last} (after ${formatDuration(limit)})`,
+        `the addons of Kubernetes do not run in their new release: ${last} (after ${formatDuration(limitOf("addons", limits))})`,
       ),
     (message) => failureOf(`Kubernetes refused a request about its addons: ${message}`),
   );
 }
 
-/** Addons in the cluster whose images differ from the machine's manifests. */
-async function outdatedAddons(run: Run, cluster: NodeCluster): Promise<OutdatedAddon[]> {
+/** Addons in the cluster whose images differ from the manifests. */
+async function outdatedAddons(
+  manifests: KubernetesManifest[],
+  cluster: NodeCluster,
+): Promise<OutdatedAddon[]> {
   const outdated: OutdatedAddon[] = [];
-  for (const { id, objects } of await run.machine.manifests()) {
+  for (const { id, objects } of manifests) {
     if (!addonManifests.includes(id)) continue;
     for (const workload of objects.filter(isWorkload)) {
       const live = await cluster.read(workload);
       if (live === undefined) continue;
-      const change = imageChanges(live, workload as AddonWorkload);
-      if (change === "") continue;
-      const changer = otherChanger(live);
-      if (changer === undefined)
-        outdated.push({
-          workload,
-          change,
-          objects: await unchangedByOthers(run, objects, cluster),
-        });
-      else
-        run.report(
-          `note: ${workload.metadata.name} keeps its release (${change}), because ${changer} changed it`,
-        );
+      const change = imageChanges(live, workload);
+      if (change !== "") outdated.push({ workload, objects, change, changer: otherChanger(live) });
     }
   }
   return outdated;
 }
 
 /**
- * The objects that no user and no other tool changed, e.g. not a ConfigMap with a user's entries for CoreDNS. Each keeps
- * the mark of Talos' inventory.
+ * Applies an object of a manifest with the mark of Talos' inventory. Does nothing if a user or another tool changed the
+ * object, such as a ConfigMap with a user's entries for CoreDNS.
  */
-async function unchangedByOthers(
-  run: Run,
-  objects: ManifestObject[],
+async function applyObject(
+  { report }: Run,
+  object: KubernetesManifestObject,
   cluster: NodeCluster,
-): Promise<ManifestObject[]> {
-  const unchanged: ManifestObject[] = [];
-  for (const object of objects) {
-    const live = await cluster.read(object);
-    const changer = live && otherChanger(live);
-    if (changer === undefined) unchanged.push(withInventory(object, live));
-    else
-      run.report(
-        `note: ${object.kind} ${object.metadata.name} stays as it is, because ${changer} changed it`,
-      );
-  }
-  return unchanged;
+): Promise<void> {
+  const live = await cluster.read(object);
+  const changer = live && otherChanger(live);
+  if (changer === undefined) await cluster.apply(withInventory(object, live), TALOS);
+  else
+    report(
+      `note: ${object.kind} ${object.metadata.name} stays as it is, because ${changer} changed it`,
+    );
 }
 
 /** Who changed an object, apart from Talos; undefined if only Talos did. */
@@ -218,7 +212,10 @@ function changesContent(fields: object = {}): boolean {
   });
 }
 
-function withInventory(object: ManifestObject, live: KubernetesObject | undefined): ManifestObject {
+function withInventory(
+  object: KubernetesManifestObject,
+  live: KubernetesObject | undefined,
+): KubernetesManifestObject {
   const inventory = live?.metadata?.annotations?.[inventoryAnnotation];
   if (inventory === undefined) return object;
   const { annotations } = object.metadata as { annotations?: Record<string, string> };
@@ -232,11 +229,11 @@ function withInventory(object: ManifestObject, live: KubernetesObject | undefine
 }
 
 /** The images that a manifest changes, as one text; empty if it changes none. */
-function imageChanges(live: AddonWorkload, wanted: AddonWorkload): string {
+function imageChanges(live: KubernetesObject, wanted: KubernetesManifestObject): string {
   const liveImages = new Map(containersOf(live).map(({ name, image }) => [name, image]));
   return containersOf(wanted)
     .filter(({ name, image }) => liveImages.get(name) !== image)
-    .map(({ name, image }) => {
+    .map(({ name, image = "" }) => {
       const liveImage = liveImages.get(name);
       const oldText = liveImage === undefined ? "" : `${imageRelease(liveImage) ?? liveImage} → `;
       return `${name} ${oldText}${imageRelease(image) ?? image}`;
@@ -244,30 +241,57 @@ function imageChanges(live: AddonWorkload, wanted: AddonWorkload): string {
     .join(", ");
 }
 
-function containersOf({ spec }: AddonWorkload): Container[] {
-  const { initContainers = [], containers = [] } = spec?.template?.spec ?? {};
+/** Containers in the pod template of a DaemonSet or Deployment. */
+function containersOf(workload: KubernetesObject | KubernetesManifestObject): V1Container[] {
+  const { spec } = workload as Pick<V1DaemonSet, "spec">;
+  const { initContainers = [], containers = [] } = spec?.template.spec ?? {};
   return [...initContainers, ...containers];
 }
 
 /** Why an addon's new pods do not all run yet; empty if they do. */
 async function unfinishedRollout(
-  workload: ManifestObject,
+  workload: KubernetesManifestObject,
   cluster: NodeCluster,
 ): Promise<string[]> {
   const { kind, metadata } = workload;
-  const live = (await cluster.read(workload)) as AddonWorkload | undefined;
+  const live = await cluster.read(workload);
   if (live === undefined) return [`Kubernetes has no ${kind} ${metadata.name}`];
-  const { status = {} } = live;
-  if ((status.observedGeneration ?? 0) < (live.metadata?.generation ?? 0))
+  const { generation = 0 } = live.metadata ?? {};
+  const { observedGeneration = 0 } = (live as V1Deployment).status ?? {};
+  if (observedGeneration < generation)
     return [`Kubernetes has not begun to update ${metadata.name}`];
-  const [wanted = 0, updated = 0, available = 0] =
-    kind === "DaemonSet"
-      ? [status.desiredNumberScheduled, status.updatedNumberScheduled, status.numberAvailable]
-      : [live.spec?.replicas ?? 1, status.updatedReplicas, status.availableReplicas];
-  // A Deployment also counts its old pods until they have ended.
-  const old = kind === "Deployment" ? (status.replicas ?? 0) - updated : 0;
+  const { wanted, updated, available, old } =
+    kind === "DaemonSet" ? podsOfDaemonSet(live) : podsOfDeployment(live);
   if (updated >= wanted && available >= wanted && old <= 0) return [];
   return [
     `${metadata.name} has ${updated} new and ${available} available pods of ${wanted}${old > 0 ? `, and ${old} old pods` : ""}`,
   ];
+}
+
+/** Numbers of a workload's pods. */
+interface PodCounts {
+  wanted: number;
+  updated: number;
+  available: number;
+  /** Old pods that have not ended yet. */
+  old: number;
+}
+
+function podsOfDaemonSet({ status }: V1DaemonSet): PodCounts {
+  return {
+    wanted: status?.desiredNumberScheduled ?? 0,
+    updated: status?.updatedNumberScheduled ?? 0,
+    available: status?.numberAvailable ?? 0,
+    old: 0,
+  };
+}
+
+function podsOfDeployment({ spec, status }: V1Deployment): PodCounts {
+  const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status ?? {};
+  return {
+    wanted: spec?.replicas ?? 1,
+    updated: updatedReplicas,
+    available: availableReplicas,
+    old: replicas - updatedReplicas,
+  };
 }

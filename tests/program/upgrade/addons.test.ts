@@ -44,7 +44,10 @@ const manifests: KubernetesManifest[] = [
 const live = (
   object: ReturnType<typeof workload>,
   metadata: KubernetesObject["metadata"] = {},
-): KubernetesObject => Object.assign({}, object, { metadata: { ...object.metadata, ...metadata } });
+): KubernetesObject & typeof object => ({
+  ...object,
+  metadata: { ...object.metadata, ...metadata },
+});
 
 const objectsInCluster = (proxy = OLD, dns = oldDns): Map<string, KubernetesObject> =>
   new Map([
@@ -147,7 +150,7 @@ test.each<[string, KubernetesObject["metadata"], string]>([
     expect: {
       result: { rebooted: false },
       changesNothing: true,
-      logs: [
+      logsOnce: [
         `note: coredns keeps its release (coredns ${oldDns} → ${newDns}), because ${changer} changed it`,
       ],
     },

@@ -7,7 +7,7 @@ module.exports = () => {
   process.env.TALOS_GPU_LABS_AT_ONCE ??= String(2 * availableParallelism());
   // The tests want the catalogue's versions of the tools.
   process.env.TALOS_GPU_LAB_TOOLS ??= "own";
-  // Go collects garbage less often: a lab ends before its programs need the memory. This saves a seventh of its CPU time.
+  // Go collects garbage less often: a lab ends before its programs need the memory.
   process.env.GOGC ??= "400";
   process.env.TALOS_GPU_LAB_TURNS ??= join(homedir(), ".cache/talos-gpu/turns");
 };
