@@ -26,6 +26,8 @@ export interface RealMachine {
   /** Pauses it until `resume`: connections to it stay open, and nothing answers. */
   pause(): Promise<unknown>;
   resume(): Promise<unknown>;
+  /** Presses a key of its keyboard, by QEMU's name of the key, e.g. `down` or `ret`. */
+  press(key: string): Promise<unknown>;
   /** Saves its memory and disk under a name. It is paused while QEMU saves. */
   save(name: string): Promise<void>;
   /** Restores a saved state, from which it continues. Its clock is then late by the time since the save. */
@@ -348,6 +350,7 @@ export async function startMachine(
     powerOn: () => powerOn(),
     pause: () => runMonitorCommand(qemu!, "stop"),
     resume: () => runMonitorCommand(qemu!, "cont"),
+    press: (key) => runMonitorCommand(qemu!, `sendkey ${key}`),
     save: async (name) => {
       const problem = await runMonitorCommand(qemu!, `savevm ${name}`);
       if (problem !== "") throw new Error(`QEMU could not save the machine: ${problem}`);

@@ -1,10 +1,11 @@
 import type { UpgradeContext } from "../../components/program/upgrade/run";
 import type { UpgradeTask } from "../../components/program/task";
 import { upgrade } from "../../components/program/upgrade/upgrade";
-import { FakeClock, FakeCluster, FakeMachine, createUpgradeTask } from "./fakes";
+import { FakeClock, FakeCluster, FakeMachine, NVIDIA_MODULES, createUpgradeTask } from "./fakes";
 
+const moduleList = NVIDIA_MODULES.map((name) => `{name: ${name}}`).join(", ");
 /** A configuration that asks for the driver, and is staged for the next boot. */
-export const STAGED = "machine:\n  type: worker\n  kernel: {modules: [{name: nvidia}]}\n";
+export const STAGED = `machine:\n  type: worker\n  kernel: {modules: [${moduleList}]}\n`;
 
 /** A plain machine on v1.12.4 with a staged configuration, and everything that its upgrade needs. */
 export function setupUpgrade(taskFields: Partial<UpgradeTask> = {}) {

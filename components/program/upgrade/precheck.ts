@@ -8,6 +8,7 @@ import type { UpgradeTask } from "../task";
 import { type Compared, isSameImage, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run, upTo } from "./run";
+import { missingModulesFindings } from "./staged-settings";
 
 /**
  * Refuses the update if the machine would next boot an installed image that the stack does not want. A reboot would
@@ -155,6 +156,7 @@ async function problemsOf(
     ...(await checkControlPlanes(run, paused)),
     ...(await checkNode(run, paused)),
     ...checkWaiting(next, waiting),
+    ...(await missingModulesFindings(machine, task)),
     ...(runsImage(before, next)
       ? []
       : checkImage(

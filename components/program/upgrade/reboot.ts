@@ -72,10 +72,11 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
 /**
  * Remedy for an image whose kernel does not start. Talos rolls back only if its own init has started and the boot then
  * fails. The boot loaders count no boots, so they start such a kernel again and again (talos v1.13.0,
- * bootloader/sdboot/sdboot.go, setup, and grub/encode.go).
+ * bootloader/sdboot/sdboot.go, setup, and grub/encode.go). The menu also has an entry that wipes the machine
+ * (grub/encode.go, AddResetOption; pkg/imager/profile of v1.14.1 for systemd-boot).
  */
 const onlyByConsole =
-  "If an image's kernel does not start, Talos cannot roll back by itself: choose the other entry of the boot menu on the machine's console";
+  "If an image's kernel does not start, Talos cannot roll back by itself: on the machine's console, choose the other Talos release or image in the boot menu (never an entry `Reset …`, which wipes the machine)";
 
 /**
  * The API by which this machine installs the image. LifecycleService ignores `machine.install.extraKernelArgs`, and

@@ -1,13 +1,15 @@
 import * as semver from "semver";
 import { stringify } from "yaml";
 import type { UpgradeTask } from "../../../components/program/task";
-import { API, RELEASE, type ProgramResult, type TestBed } from "./test-bed";
+import { API, BOOT, imageArgument, RELEASE, type ProgramResult, type TestBed } from "./test-bed";
 
 /** A failure on a real Talos machine, the program's message about it, and the effect of the message's remedy. */
 export interface FailureCase {
   name: string;
   /** Range of the Talos versions that fail so. Default: all. */
   talos?: string;
+  /** Boot loader of the machines that fail so. Default: all. */
+  boot?: "grub" | "grub-uefi";
   /**
    * Saved state in which the machine starts. `adopted`: the stack's keys wait for a boot. `installed`: NVIDIA's image
    * waits for it as well. `upgraded`: the machine runs with both.
@@ -76,6 +78,56 @@ async function rebootBy(testBed: TestBed, action: () => Promise<unknown>): Promi
   const bootIdBefore = await testBed.bootId();
   await action();
   await testBed.waitUntil("it boots", 10, async () => (await testBed.bootId()) !== bootIdBefore);
+}
+
+/** Kernel argument that an owner writes to `machine.install.extraKernelArgs`. */
+const ownArgument = "lab.own=1";
+
+/** Upgrades to NVIDIA's image with a kernel argument. */
+function runUpgradeWithArgument(testBed: TestBed): Promise<ProgramResult> {
+  return testBed.startProgram("upgrade", testBed.gpuTask({}, testBed.schematics.argument)).result;
+}
+
+/** Whether the running kernel was started with an argument. */
+async function hasArgument(testBed: TestBed, argument: string): Promise<boolean> {
+  const commandLine = await testBed.talosctl("read", "/proc/cmdline");
+  return commandLine.trim().split(/\s+/).includes(argument);
+}
+
+/** Patches the machine's configuration as an owner does, and throws if the machine reboots. */
+async function patchAsOwner(testBed: TestBed, patch: object): Promise<void> {
+  const bootIdBefore = await testBed.bootId();
+  await testBed.talosctl("patch", "machineconfig", "--patch", JSON.stringify(patch));
+  assertEqual("boot ID after the patch", await testBed.bootId(), bootIdBefore);
+}
+
+/** Stages the stack's settings again. */
+async function adoptAgain(testBed: TestBed): Promise<void> {
+  const { code, output } = await testBed.startProgram("adopt", testBed.adoptTask()).result;
+  assertEqual(output, code, 0);
+}
+
+/**
+ * Chooses the other image's entry in GRUB's menu, which OVMF shows on the serial console, while the machine boots its
+ * default entry again and again. GRUB lists the entries in any order, since Talos writes them from a map
+ * (talos v1.13.0, bootloader/grub/encode.go).
+ */
+async function chooseOtherEntry(testBed: TestBed): Promise<void> {
+  const start = testBed.machine.console().length;
+  const entries = (): string[] => {
+    const text = testBed.machine.console().slice(start);
+    const titles = [...text.matchAll(/\b([AB] - Talos|Reset Talos)/g)].map(([title]) => title);
+    return [...new Set(titles)];
+  };
+  await testBed.waitUntil("GRUB shows its menu", 5, () => Promise.resolve(entries().length === 3));
+  // The first upgrade of a machine is installed as B, which is the default.
+  const position = (title: string): number =>
+    entries().findIndex((entry) => entry.startsWith(title));
+  const steps = position("A") - position("B");
+  for (let step = 0; step < Math.abs(steps); step++)
+    await testBed.machine.press(steps > 0 ? "down" : "up");
+  await testBed.machine.press("ret");
+  await testBed.waitUntil("it runs and is ready", 10, testBed.isRunning);
 }
 
 /** Cuts the power when a condition holds, and restores it. The program continues. */
@@ -313,6 +365,85 @@ const allCases: readonly FailureCase[] = [
       ).result,
     messages: [/did not run within 4m/],
     maxSeconds: 700,
+    followRemedy: async (testBed) => {
+      if (BOOT !== "grub-uefi") return; // only this boot loader's menu is on the serial console
+      await chooseOtherEntry(testBed);
+      assertEqual("the machine runs", await testBed.schematic(), testBed.schematics.plain);
+      await rebootBy(testBed, () => testBed.talosctl("rollback"));
+      await testBed.waitUntil("it runs and is ready", 10, testBed.isRunning);
+      assertEqual("the machine still runs", await testBed.schematic(), testBed.schematics.plain);
+      await assertUpgradeSucceeds(testBed, true);
+    },
+  },
+  {
+    name: "an owner rolls back a confirmed upgrade",
+    initialState: "upgraded",
+    run: async (testBed) => {
+      await rebootBy(testBed, () => testBed.talosctl("rollback"));
+      await testBed.waitUntil("it runs and is ready", 10, testBed.isRunning);
+      assertEqual("the machine runs", await testBed.schematic(), testBed.schematics.plain);
+      return runUpgrade(testBed);
+    },
+    exitCode: 0,
+    messages: [/upgrading through the/],
+    maxSeconds: 900,
+    followRemedy: (testBed) => assertUpgradeSucceeds(testBed, false),
+  },
+  {
+    name: "GRUB ignores a new kernel argument of the image",
+    talos: "<1.14",
+    boot: "grub",
+    initialState: "adopted",
+    run: runUpgradeWithArgument,
+    messages: [
+      new RegExp(`boots with GRUB, which ignores the image's arguments.* without ${imageArgument}`),
+    ],
+    maxSeconds: 60,
+    changesNothing: true,
+    followRemedy: async (testBed) => {
+      const install = semver.gte(RELEASE, "1.12.0")
+        ? { grubUseUKICmdline: true }
+        : { extraKernelArgs: [imageArgument] };
+      await patchAsOwner(testBed, { machine: { install } });
+      // Such a patch starts from the active configuration, so it discards the stack's staged settings.
+      const refused = await runUpgradeWithArgument(testBed);
+      assertEqual("status without the stack's settings", refused.code, 1);
+      assertEqual(refused.output, /lacks the kernel modules nvidia/.test(refused.output), true);
+      await adoptAgain(testBed);
+      const { code, output } = await runUpgradeWithArgument(testBed);
+      assertEqual(output, code, 0);
+      assertEqual("the argument is in force", await hasArgument(testBed, imageArgument), true);
+    },
+  },
+  {
+    name: "GRUB takes the image's kernel arguments if the configuration consists of documents",
+    talos: ">=1.14",
+    boot: "grub",
+    initialState: "adopted",
+    run: runUpgradeWithArgument,
+    exitCode: 0,
+    messages: [/upgrading through the lifecycle API/],
+    maxSeconds: 900,
+    followRemedy: async (testBed) =>
+      assertEqual("the argument is in force", await hasArgument(testBed, imageArgument), true),
+  },
+  {
+    name: "GRUB keeps a kernel argument of machine.install",
+    talos: "<1.14",
+    boot: "grub",
+    initialState: "adopted",
+    prepare: async (testBed) => {
+      await patchAsOwner(testBed, { machine: { install: { extraKernelArgs: [ownArgument] } } });
+      await adoptAgain(testBed);
+    },
+    exitCode: 0,
+    messages: [API === "lifecycle" ? /Only the older upgrade API keeps them/ : /legacy API/],
+    maxSeconds: 900,
+    followRemedy: async (testBed) => {
+      assertEqual("the argument is in force", await hasArgument(testBed, ownArgument), true);
+      await assertUpgradeSucceeds(testBed, false);
+      assertEqual("it still is", await hasArgument(testBed, ownArgument), true);
+    },
   },
   {
     name: "an installer that fails",
@@ -419,4 +550,5 @@ const allCases: readonly FailureCase[] = [
 export const failureCases = allCases
   .filter(({ initialState }) => API === "lifecycle" || initialState !== "installed")
   .filter(({ talos = "*" }) => semver.satisfies(RELEASE, talos))
+  .filter(({ boot = "" }) => BOOT.startsWith(boot))
   .map((failure) => ({ run: (testBed: TestBed) => runUpgrade(testBed), exitCode: 1, ...failure }));

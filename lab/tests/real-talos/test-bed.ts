@@ -78,10 +78,10 @@ export interface TestBed {
   machine: RealMachine;
   imageFactory: ImageFactory;
   /**
-   * Schematics: without extensions, with NVIDIA's, with NVIDIA's except the toolkit, with a kernel that does not boot,
-   * and with an installer that lacks the image.
+   * Schematics: without extensions, with NVIDIA's, with NVIDIA's and the kernel argument {@link imageArgument}, with
+   * NVIDIA's except the toolkit, with a kernel that does not boot, and with an installer that lacks the image.
    */
-  schematics: Record<"plain" | "gpu" | "modules" | "broken" | "empty", string>;
+  schematics: Record<"plain" | "gpu" | "argument" | "modules" | "broken" | "empty", string>;
   /** Folder of the lab. */
   dir: string;
   /** Contents of the schematics. */
@@ -110,8 +110,8 @@ export interface TestBed {
     env?: NodeJS.ProcessEnv,
   ): { child: ChildProcess; result: Promise<ProgramResult> };
   upgradeTaskFor(schematicId: string, overrides?: Partial<UpgradeTask>): UpgradeTask;
-  /** Task of an upgrade to NVIDIA's image. */
-  gpuTask(overrides?: Partial<UpgradeTask>): UpgradeTask;
+  /** Task of an upgrade to an image with NVIDIA's driver. Default: the schematic `gpu`. */
+  gpuTask(overrides?: Partial<UpgradeTask>, schematicId?: string): UpgradeTask;
   /** Task of `adopt` and `release`: a stack's patches for NVIDIA's modules, and further ones. */
   adoptTask(...furtherPatches: string[]): object;
   /** Console output since the machine was created, or last restored (`restore`). */
@@ -142,6 +142,13 @@ const schematicOf = (...extensions: string[]): string =>
   });
 const plainSchematic = "customization: {}\n";
 const gpuSchematic = schematicOf("container-toolkit-lts", "open-gpu-kernel-modules-lts");
+
+/** Kernel argument of the schematic `argument`. */
+export const imageArgument = "lab.image=1";
+const argumentSchematic = gpuSchematic.replace(
+  "customization:\n",
+  `customization:\n  extraKernelArgs:\n    - ${imageArgument}\n`,
+);
 
 /** Kernel arguments with which the kernel finds no init, and reboots. */
 const noInit = ["rdinit=/is-not-there", "panic=5"];
@@ -244,6 +251,7 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
   const schematics = {
     plain: await buildInstaller(plainSchematic),
     gpu: await buildInstaller(gpuSchematic),
+    argument: await buildInstaller(argumentSchematic),
     modules: await buildInstaller(schematicOf("open-gpu-kernel-modules-lts")),
     broken: await buildInstaller(stringify({ customization: { extraKernelArgs: [...noInit] } })),
     empty: "e".repeat(64),
@@ -376,6 +384,7 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
   const activeConfiguration = async (): Promise<string> => (await configurations())["v1alpha1"]!;
   const configuration = async (): Promise<string> =>
     (await configurations())["persistent"] ?? (await activeConfiguration());
+  const hasDriver = (id: string): boolean => id === schematics.gpu || id === schematics.argument;
   const upgradeTaskFor: TestBed["upgradeTaskFor"] = (schematicId, overrides = {}) =>
     upgradeTask.parse({
       machine: NODE,
@@ -385,20 +394,20 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
       schematicId,
       installerImage: installerOf(schematicId),
       image: {
-        extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
+        extensions: hasDriver(schematicId) ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
         // Every image of the lab has these arguments (lab/talos/index.ts), which Talos' own images lack: a stack would
         // list them.
         kernelArgs: [
           "talos.dashboard.disabled=1",
           "oops=panic",
           ...(schematicId === schematics.broken ? noInit : []),
+          ...(schematicId === schematics.argument ? [imageArgument] : []),
         ],
       },
       configurationHash: "1",
-      modules:
-        schematicId === schematics.gpu
-          ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"]
-          : [],
+      modules: hasDriver(schematicId)
+        ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"]
+        : [],
       extensionServices: [],
       drain: false,
       otherControlPlanes: [],
@@ -408,7 +417,7 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
 
   return {
     dir: workspace.dir,
-    schematicTexts: [plainSchematic, gpuSchematic],
+    schematicTexts: [plainSchematic, gpuSchematic, argumentSchematic],
     talosctlAt,
     machine,
     imageFactory,
@@ -439,8 +448,8 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
       parseResources(await talosctl("get", "extensions", "-o", "json")).find(
         ({ spec }) => spec.metadata.name === "schematic",
       )?.spec.metadata.version as string,
-    gpuTask: (overrides = {}) =>
-      upgradeTaskFor(schematics.gpu, {
+    gpuTask: (overrides = {}, schematicId = schematics.gpu) =>
+      upgradeTaskFor(schematicId, {
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
           ...(injectionOf(RELEASE) === "cdi"

@@ -2,7 +2,7 @@ export { FakeClock } from "./clock";
 export { FakeCluster, nodeState, pod } from "./cluster";
 export { failsWith } from "./failing";
 export { FakeMachine } from "./machine";
-export { factoryImage, schematics, createUpgradeTask } from "./task";
+export { factoryImage, NVIDIA_MODULES, schematics, createUpgradeTask } from "./task";
 
 /** Thrown where a test kills the program. */
 export class Killed extends Error {}

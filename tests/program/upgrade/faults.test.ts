@@ -185,7 +185,11 @@ describe("an upgrade", () => {
     runUpgrade({
       machine: { timing: { install: 40, boot: Infinity } },
       expect: {
-        error: ["last: connection refused", "choose the other entry of the boot menu", "rollback"],
+        error: [
+          "last: connection refused",
+          "choose the other Talos release or image in the boot menu",
+          "rollback",
+        ],
         minutes: { atLeast: 30, lessThan: 32 },
       },
     }));

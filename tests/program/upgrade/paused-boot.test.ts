@@ -408,12 +408,24 @@ describe("a boot that waits for the NVIDIA driver", () => {
       },
     }));
 
-  test("ends the run at once if the configuration after the upgrade does not have the modules", () =>
+  const withoutModules = "machine: {type: worker, sysctls: {a: b}}\n";
+
+  test("is prevented if another tool has replaced the staged configuration", () =>
     runUpgrade({
-      machine: {
-        persistent: "machine: {type: worker, sysctls: {a: b}}\n",
-        stageAfterBoot: "booting",
+      machine: { persistent: withoutModules },
+      expect: {
+        error: [
+          "machines.gpu-1: the configuration of its next boot lacks the kernel modules nvidia, nvidia_uvm",
+          "change `reconcileToken`",
+        ],
+        changesNothing: true,
       },
+    }));
+
+  test("ends the run at once if another tool replaces the configuration during the upgrade", () =>
+    runUpgrade({
+      machine: { stageAfterBoot: "booting" },
+      events: [{ afterCall: "cordon", machine: { persistent: withoutModules } }],
       expect: {
         error: ["machines.gpu-1: its boot does not end: ext-nvidia-persistenced waits"],
         machine: { bootCount: 2 },

@@ -3,12 +3,11 @@ import type { UpgradeTask } from "../../../components/program/task";
 import { customizationPath } from "../../../components/recipe";
 import { schematics } from "../fakes";
 import { waitingForSandbox } from "../fakes/machine";
-import { errorMessageOf, setupUpgrade } from "../setup";
+import { errorMessageOf, setupUpgrade, STAGED as withDriver } from "../setup";
 
 // Talos 1.14 accepts every change of a configuration at runtime, but applies some of them only at its next boot
 // (seen on Talos v1.14.1).
 
-const withDriver = "machine:\n  type: worker\n  kernel: {modules: [{name: nvidia}]}\n";
 const isolated = `${withDriver}---\napiVersion: v1alpha1\nkind: SecurityProfileConfig\nworkloadIsolation: true\n`;
 const file = (path: string): string =>
   `  files: [{path: ${path}, op: create, content: "[debug]"}]\n`;
