@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { noArguments, refusal } from "./pulumi/checked-arguments";
 import { gpuExposure } from "./cluster/exposure";
 import { makeFleet } from "./cluster/gpu-machines";
+import { pullKubernetesImages } from "./cluster/kubernetes-images";
 import { preflight } from "./cluster/preflight";
 import { talosProvider, warnOfProvider } from "./cluster/providers";
 import { warnIfClusterUnreachable } from "./cluster/unseen";
@@ -126,8 +127,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     const schematics = registerSchematics(name, imaged, child);
     const preflightResource = preflight(name, plan, secrets, schematics, seeing(child));
     const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: preflightResource });
+    const images = pullKubernetesImages(name, plan, secrets, { ...child, dependsOn: exposure });
     const fleet = registering(() =>
-      makeFleet(name, plan, { access, schematics, after: exposure }, child),
+      makeFleet(name, plan, { access, schematics, after: images ?? exposure }, child),
     );
     const { inCluster } = fleet;
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;

@@ -30,7 +30,7 @@ export async function inTime<T>(
 }
 
 /** Greatest number of calls of `run` that `someAtATime` makes at the same time. */
-const AT_A_TIME = 8;
+export const AT_A_TIME = 8;
 
 /** Calls a function for each item, for a few items at the same time. */
 export async function someAtATime<T>(

@@ -295,6 +295,29 @@ export const freeTask = z.strictObject({
 /** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;
 
+/** Task of `pull-images`. */
+export const pullImagesTask = z.strictObject({
+  /** Kubernetes release of the stack, e.g. `v1.36.0`; the `v` is optional. */
+  version: z.string().min(1),
+  machines: z.array(
+    z.strictObject({
+      machine: z.string().min(1),
+      address: z.string().min(1),
+      role: z.enum(["controlplane", "worker"]),
+      /** Limit for all images of the machine. */
+      limit: duration,
+    }),
+  ),
+  pollSeconds,
+});
+/** The task of `pull-images` as the program reads it. */
+export type PullImagesTask = z.infer<typeof pullImagesTask>;
+
+/** Answer of `pull-images`: the machines of this update. The next update finds Talos on their disks. */
+export const pulledImages = z.object({ machines: z.array(z.string()) });
+/** The answer of `pull-images`. */
+export type PulledImages = z.infer<typeof pulledImages>;
+
 /** Task of `put-back`. */
 export const putBackTask = z.strictObject({
   /** Field manager with which the stack applies the objects. */

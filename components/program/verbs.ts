@@ -23,11 +23,14 @@ import {
   gateTask,
   omniTask,
   omniWaitTask,
+  pulledImages,
+  pullImagesTask,
   putBackTask,
   untaintTask,
   upgradeResult,
   upgradeTask,
 } from "./task";
+import { pullImages } from "./upgrade/kubernetes-images";
 import { upgrade } from "./upgrade/upgrade";
 
 type Credential = "talosconfig" | "kubeconfig";
@@ -99,6 +102,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["release", verb(adoptTask, ["talosconfig"], runOnConfiguration(release))],
   ["untaint", verb(untaintTask, ["kubeconfig"], runUntaint)],
   ["await-free", verb(freeTask, ["kubeconfig"], runAwaitFree, true)],
+  ["pull-images", verb(pullImagesTask, ["talosconfig"], runPullImages, true)],
   ["put-back", verb(putBackTask, [], runPutBack)],
   ["gate", verb(gateTask, [], runGate, true)],
   ["omni-apply", verb(omniTask, [], runInOmni(applyToOmni))],
@@ -243,6 +247,19 @@ async function runAwaitFree(task: z.infer<typeof freeTask>, clients: Clients): P
     `no kubeconfig: not checked whether RuntimeClass ${task.runtimeClass} belongs to an operator`,
   );
   return {};
+}
+
+async function runPullImages(
+  task: z.infer<typeof pullImagesTask>,
+  clients: Clients,
+): Promise<unknown> {
+  // Fails without talosctl: otherwise no machine would answer, and the program would pull nothing.
+  await clients.clientVersion();
+  return pullImages(task, previousAnswer(pulledImages), {
+    machine: (address) => clients.machine(address),
+    reportOf: (machine) => clients.reportOf(machine),
+    clock,
+  });
 }
 
 async function runPutBack(task: z.infer<typeof putBackTask>, clients: Clients): Promise<unknown> {

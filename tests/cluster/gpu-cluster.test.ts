@@ -147,6 +147,11 @@ describe("a cluster that the stack bootstraps", () => {
     "talos:machine/bootstrap:Bootstrap",
     "talos:cluster/kubeconfig:Kubeconfig",
   ];
+  const noCredentials = {
+    talosconfig: undefined,
+    machineSecrets: undefined,
+    kubeconfig: undefined,
+  };
   /** Registers a cluster with these control planes, in maintenance mode, and returns its bootstrap and kubeconfig. */
   const registerBootstrapped = async (
     controlPlanes: string[],
@@ -157,11 +162,6 @@ describe("a cluster that the stack bootstraps", () => {
     const controlPlaneMachines = Object.fromEntries(
       controlPlanes.map((name, index) => [name, { ...control, address: `192.0.2.${30 + index}` }]),
     );
-    const noCredentials = {
-      talosconfig: undefined,
-      machineSecrets: undefined,
-      kubeconfig: undefined,
-    };
     const run = await registerCluster(
       clusterArgs("modern", {
         ...noCredentials,
@@ -184,13 +184,7 @@ describe("a cluster that the stack bootstraps", () => {
   });
 
   test("has all generated credentials marked as secrets", async () => {
-    const run = await registerCluster(
-      clusterArgs("modern", {
-        talosconfig: undefined,
-        machineSecrets: undefined,
-        kubeconfig: undefined,
-      }),
-    );
+    const run = await registerCluster(clusterArgs("modern", noCredentials));
     const upgrade = findResource(run, resourceTypes.program, "-control-upgrade");
     expect(isSecret(upgrade.inputs.environment.TALOS_GPU_TALOSCONFIG)).toBe(true);
     const [configuration] = findResources(
@@ -205,6 +199,27 @@ describe("a cluster that the stack bootstraps", () => {
       "kubeconfigRaw",
       "kubernetesClientConfiguration",
     ]);
+  });
+
+  test("pulls the images of a Kubernetes release before any machine gets its configuration", async () => {
+    const run = await registerCluster(clusterArgs("modern", noCredentials));
+    const images = findResource(run, resourceTypes.program, "lab-images");
+    expect(images.inputs["create"]).toMatch(/pull-images$/);
+    expect(JSON.parse(images.inputs["stdin"])).toMatchObject({
+      version: "v1.36.0",
+      machines: [
+        { machine: "control", role: "controlplane" },
+        { machine: "gpu", role: "worker" },
+      ],
+    });
+    const preflight = findResource(run, resourceTypes.program, "lab-preflight");
+    expectDependsOn(run, images, preflight);
+    const configurations = findResources(
+      run,
+      "talos:machine/configurationApply:ConfigurationApply",
+    );
+    expect(configurations).toHaveLength(2);
+    for (const configuration of configurations) expectDependsOn(run, configuration, images);
   });
 
   test("fetches its kubeconfig again if clusterEndpoint changes", async () => {

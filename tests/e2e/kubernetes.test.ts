@@ -25,5 +25,8 @@ test("a new Kubernetes release of a cluster that the stack made also reaches kub
   expect(report.left).toEqual([]);
   const edit = lines.findIndex((line) => line.includes("v1.35.2 → v1.36.0"));
   expect(lines.slice(0, edit).join("\n")).not.toContain("addons: ");
-  expectLinesInOrder(lines, ["control: addons: kube-proxy v1\\.35\\.2 → v1\\.36\\.0, up to 10m"]);
+  expectLinesInOrder(lines, [
+    "control: images: registry\\.k8s\\.io/kube-apiserver:v1\\.36\\.0",
+    "control: addons: kube-proxy v1\\.35\\.2 → v1\\.36\\.0, up to 10m",
+  ]);
 });

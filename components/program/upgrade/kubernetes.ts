@@ -3,15 +3,13 @@ import { waitOrFail } from "../../clients/clock";
 import {
   controlPlaneParts,
   imageRelease,
-  kubernetesImages,
   type KubernetesPart,
 } from "../../clients/talos/configuration-text";
 import { isTransient } from "../../clients/failure";
 import { limitOf } from "../../recipe/effect/upgrade-phases";
-import { defined } from "../../recipe/mapping";
 import { formatDuration } from "../../recipe/rules/duration";
 import type { UpgradeTask } from "../task";
-import { pullImage } from "./pull";
+import { imagesOf, type PartImage, pullParts } from "./kubernetes-images";
 import { patiently, type Run, upTo } from "./run";
 
 // A new Kubernetes release on a machine, in the order of `talosctl upgrade-k8s` (talos v1.13.0
@@ -22,8 +20,6 @@ import { patiently, type Run, upTo } from "./run";
 /** A kubelet's message about a CNI that is not installed yet. A stack may install its CNI after the machines. */
 const NO_NETWORK = /NetworkPluginNotReady/;
 
-type Images = Partial<Record<KubernetesPart, string>>;
-
 /**
  * Whether this update also changes the machine's Kubernetes release. This is so if the stack owns the machine's
  * configuration and contains a control plane. Otherwise the owner of the control planes changes the release.
@@ -31,43 +27,26 @@ type Images = Partial<Record<KubernetesPart, string>>;
 const bringsKubernetes = ({ configuration, role, otherControlPlanes }: UpgradeTask): boolean =>
   configuration === "owned" && (role === "controlplane" || otherControlPlanes.length > 0);
 
-/** Images of the components of Kubernetes that a machine of that role runs. */
-function imagesOf(text: string, role: UpgradeTask["role"]): Images {
-  const { kubelet, ...controlPlaneImages } = kubernetesImages(text);
-  return { ...(role === "controlplane" ? controlPlaneImages : {}), ...defined({ kubelet }) };
-}
-
 /**
  * Pulls the images that a staged configuration changes. Otherwise a component of Kubernetes would pull its image when
  * it starts, and be down during the pull. On the only control plane, the Kubernetes API would also be down.
  */
 export async function pullKubernetes(run: Run): Promise<void> {
-  const { task, machine, clock } = run;
+  const { task, machine } = run;
   if (!bringsKubernetes(task)) return;
   const { active = "", persistent = active } = await patiently(run, () => machine.configurations());
   const runningImages = imagesOf(active, task.role);
   const changedImages = Object.entries(imagesOf(persistent, task.role)).filter(
     ([part, image]) => runningImages[part as KubernetesPart] !== image,
-  );
+  ) as PartImage[];
   if (changedImages.length === 0) return;
   const limit = limitOf("images", run.limits);
-  const end = clock.now() + limit;
   const imageNames = changedImages.map(([, image]) => image).join(", ");
-  await run.phases.run("images", `${imageNames}, ${upTo(limit)}`, async () => {
-    for (const [part, image] of changedImages) {
-      const place = part === "kubelet" ? "disk" : "pods";
-      if (await patiently(run, () => machine.hasPulled(image, place))) continue;
-      const words = {
-        phase: "images" as const,
-        noun: "image",
-        unimplemented: `this Talos release pulls ${image} when ${part} starts`,
-        why: `${part} needs this image, so the update stopped before it drained the node or applied the configuration`,
-        remedy:
-          "check that the image exists and that the machine reaches its registry, then run again",
-      };
-      await pullImage(run, { ...words, image, place }, Math.max(end - clock.now(), 1_000));
-    }
-  });
+  await run.phases.run("images", `${imageNames}, ${upTo(limit)}`, () =>
+    pullParts(run, changedImages, limit, (image, place) =>
+      patiently(run, () => machine.hasPulled(image, place)),
+    ),
+  );
 }
 
 /**

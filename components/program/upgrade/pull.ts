@@ -79,13 +79,18 @@ const pullInto = (run: Run, place: InstallerPlace): Promise<void> =>
     run.limits.pull,
   );
 
+/** The parts of a run that a pull needs. */
+export type Puller = Pick<Run, "machine" | "clock" | "report" | "poll"> & {
+  task: Pick<Run["task"], "machine" | "address">;
+};
+
 /**
  * Pulls an image onto the machine, and repeats the call until the limit.
  *
  * @throws Failure if the machine could not pull the image.
  */
 export async function pullImage(
-  { task, machine, clock, report, poll }: Run,
+  { task, machine, clock, report, poll }: Puller,
   { phase, noun, image, place, unimplemented, why: whyNeeded, remedy }: PullText,
   limit: number,
 ): Promise<void> {

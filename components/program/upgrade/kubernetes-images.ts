@@ -1,0 +1,115 @@
+import { type Clock, someAtATime } from "../../clients/clock";
+import { CallError, Failure, lastLine, type FieldFinding } from "../../clients/failure";
+import {
+  imageRelease,
+  kubernetesImages,
+  type KubernetesPart,
+} from "../../clients/talos/configuration-text";
+import type { Machine } from "../../clients/talos/talos-machine";
+import { defined } from "../../recipe/mapping";
+import { parseDuration } from "../../recipe/rules/duration";
+import type { Report } from "../progress";
+import type { PulledImages, PullImagesTask, UpgradeTask } from "../task";
+import { type Puller, pullImage } from "./pull";
+
+/** A component of Kubernetes, with an image of it. */
+export type PartImage = [part: KubernetesPart, image: string];
+
+/** Images of the components of Kubernetes that a machine of that role runs. */
+export function imagesOf(
+  text: string,
+  role: UpgradeTask["role"],
+): Partial<Record<KubernetesPart, string>> {
+  const { kubelet, ...controlPlaneImages } = kubernetesImages(text);
+  return { ...(role === "controlplane" ? controlPlaneImages : {}), ...defined({ kubelet }) };
+}
+
+/**
+ * Pulls images of components of Kubernetes, except those that the machine already has.
+ *
+ * @param limit milliseconds for all of them.
+ * @param isThere whether the machine has an image.
+ * @throws Failure if the machine could not pull an image.
+ */
+export async function pullParts(
+  puller: Puller,
+  images: readonly PartImage[],
+  limit: number,
+  isThere: (image: string, place: "disk" | "pods") => Promise<boolean>,
+): Promise<void> {
+  const { clock } = puller;
+  const end = clock.now() + limit;
+  for (const [part, image] of images) {
+    const place = part === "kubelet" ? "disk" : "pods";
+    if (await isThere(image, place)) continue;
+    const words = {
+      phase: "images" as const,
+      noun: "image",
+      unimplemented: `this Talos release pulls ${image} when ${part} starts`,
+      why: `${part} needs this image, so the update stopped before it drained the node or applied the configuration`,
+      remedy:
+        "check that the image exists and that the machine reaches its registry, then run again",
+    };
+    await pullImage(puller, { ...words, image, place }, Math.max(end - clock.now(), 1_000));
+  }
+}
+
+/** Clients of {@link pullImages}. */
+interface PullContext {
+  machine(address: string): Machine;
+  clock: Clock;
+  reportOf(machine: string): Report;
+}
+
+/**
+ * Pulls the images of a new Kubernetes release onto all machines of the last update, before the stack changes any
+ * configuration, as `talosctl upgrade-k8s` does (talos v1.13.0, pkg/cluster/kubernetes/upgrade.go, prePullImages). The
+ * images are those of the running configuration, in the new release.
+ *
+ * @param previous answer of the last update; undefined on the first one, which finds no machine with Talos on its disk.
+ * @throws Failure with the findings of all machines that could not pull an image.
+ */
+export async function pullImages(
+  { version, machines, pollSeconds }: PullImagesTask,
+  previous: PulledImages | undefined,
+  clients: PullContext,
+): Promise<PulledImages> {
+  const findings: FieldFinding[] = [];
+  const installed = machines.filter(({ machine }) => previous?.machines.includes(machine));
+  await someAtATime(installed, async (task) => {
+    const machine = clients.machine(task.address);
+    const report = clients.reportOf(task.machine);
+    const puller = { task, machine, clock: clients.clock, report, poll: pollSeconds * 1_000 };
+    try {
+      const { active = "" } = await machine.configurations();
+      const images = imagesInRelease(imagesOf(active, task.role), version);
+      if (images.length > 0) report(`images: ${images.map(([, image]) => image).join(", ")}`);
+      await pullParts(puller, images, parseDuration(task.limit), (image, place) =>
+        machine.hasPulled(image, place),
+      );
+    } catch (error) {
+      if (error instanceof Failure) findings.push(...error.findings);
+      else if (error instanceof CallError)
+        report(
+          `images: not pulled, so each component pulls its image when it starts (${lastLine(error)})`,
+        );
+      else throw error;
+    }
+  });
+  if (findings.length > 0) throw new Failure(...findings);
+  return { machines: machines.map(({ machine }) => machine) };
+}
+
+/** Images in another release, without those that have it already, and without those whose tag names no release. */
+function imagesInRelease(
+  images: Partial<Record<KubernetesPart, string>>,
+  version: string,
+): PartImage[] {
+  const wantedRelease = version.startsWith("v") ? version : `v${version}`;
+  return (Object.entries(images) as PartImage[]).flatMap(([part, image]): PartImage[] => {
+    const release = imageRelease(image);
+    // A digest names the old release's image, whatever the tag says.
+    if (release === undefined || release === wantedRelease || image.includes("@")) return [];
+    return [[part, `${image.slice(0, -release.length)}${wantedRelease}`]];
+  });
+}
