@@ -93,16 +93,16 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
 }
 
 /**
- * Repeats a call like `persistently`, even within a wait. Some checks take a failed call as an answer, e.g. that a
+ * Repeats a call like `persistently`, even within a wait. For some checks a failed call is the answer, e.g. that a
  * machine is down.
  */
 export const insist = <T>(clock: Clock, call: () => Promise<T>): Promise<T> =>
   inWait.exit(() => persistently(clock, call));
 
 /**
- * A client that repeats calls after a short fault: one dropped connection must not end an update after the reboots.
- * Every method of the client allows this: if the first call took effect and its answer was lost, the second call
- * succeeds as well. Within a wait the client repeats no call, because the wait itself does.
+ * A client that repeats calls after a short fault: one dropped connection must not end an update after the reboots. The
+ * client may repeat every method: if the first call took effect and its answer was lost, the second call succeeds as
+ * well. Within a wait the client repeats no call, because the wait itself does.
  */
 export function persistent<Client extends object>(clock: Clock, client: Client): Client {
   return new Proxy(client, {

@@ -1,7 +1,7 @@
 /**
  * Whether there is something to remove before the process ends: started programs, or files with credentials. If there
- * is nothing, the process has no signal handler, so that a signal ends the process at once: Node would call a handler
- * only once the code that is running has returned.
+ * is nothing, the process has no signal handler, so a signal ends the process at once. Node would call a handler only
+ * after the running code has returned.
  */
 let isHeld = false;
 let release: (() => void) | undefined;

@@ -27,7 +27,7 @@ export function endAll(): void {
   for (const pid of running) kill(pid);
 }
 
-/** Kills a process group, which exists as long as any of its processes, even after its leader has ended. */
+/** Kills a process group. The group exists until its last process has ended, even if its leader ends earlier. */
 function kill(pid: number): void {
   running.delete(pid);
   try {

@@ -49,11 +49,12 @@ function pidNamespace(): string {
 }
 
 /**
- * Age of a folder in milliseconds from which the run that made it has certainly ended, even in another PID namespace.
+ * Age of a folder in milliseconds. The run that made a folder of this age has certainly ended, even in another PID
+ * namespace.
  */
 const FORGOTTEN = 7 * 24 * 60 * 60_000;
 
-/** Removes folders of killed runs, which could not remove them (a cancelled plugin kills its child without warning). */
+/** Removes folders that killed runs have left behind (a cancelled plugin kills its child without warning). */
 function sweep(root: string): void {
   const uid = process.getuid?.();
   for (const entry of fs.readdirSync(root)) {

@@ -83,7 +83,7 @@ export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">):
         annotations: {
           summary: `${name} shows {{ $value }} of its ${gpuCount} GPUs`,
           description:
-            "`npx talos-gpu doctor` shows whether the machine is off, its driver or exporter does not run, or a card does not answer on the bus",
+            "`npx talos-gpu doctor` shows the reason: the machine is off, its driver or exporter does not run, or a card does not answer on the bus",
         },
       };
     });

@@ -62,8 +62,8 @@ const hides = ({ id, hides: hidden = [] }: Fix, fix: Fix): boolean =>
   hidden === "all" ? id !== fix.id : hidden.includes(fix.id);
 
 /**
- * Fixes that the GPU provider's Helm release contains, in its values or its objects. For an external release its owner
- * must make them.
+ * Fixes that the GPU provider's Helm release contains, in its values or its objects. The owner of an external release
+ * must make these fixes.
  */
 const ofRelease = new Set<FixId>([
   "privilegedNamespace",
@@ -84,6 +84,6 @@ function remedyOf(fix: Fix, plan: Plan | undefined): string {
     return `this stack does not install the GPU provider: ${plan.kubernetes.by ?? "the tool that installs it"} must make sure that ${fix.does}`;
   return (
     fix.inForce ??
-    `the stack makes sure that ${fix.does}. This is not in effect: check whether someone undid it by hand, and run \`pulumi up --refresh\``
+    `the stack makes sure that ${fix.does}. The running system differs from that: check whether someone undid the fix by hand, and run \`pulumi up --refresh\``
   );
 }

@@ -1,8 +1,8 @@
 import { messagesOf, type Observations } from "./observations";
 
 /**
- * A line about an observation. An observation on a single node names the node, because its cause is on that node or in
- * the whole cluster. An observation without a node may have any cause.
+ * A line about an observation. An observation on a single node names the node, because the observation's cause is on
+ * that node or in the whole cluster. An observation without a node may have any cause.
  */
 export type Evidence = string | { node: string; line: string };
 

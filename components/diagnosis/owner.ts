@@ -8,8 +8,8 @@ import type { Observations } from "./observations";
 
 /**
  * Remedy for a missing external release, which an update of the stack cannot restore: the command of the tool that
- * installed the release. Labels and annotations of the remaining objects name this tool, else the files of `external`.
- * Undefined if the stack installs the release.
+ * installed the release. The labels and annotations of the remaining objects name this tool. If they do not, the files
+ * of `external` name it. Undefined if the stack installs the release.
  */
 export function ownersRemedy(
   { kubernetes }: Plan,

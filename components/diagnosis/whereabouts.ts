@@ -24,7 +24,7 @@ export function observedNamespaceOf(
   return objects.find(({ name }) => isOfProvider(name))?.namespace;
 }
 
-/** The plan. If the stack does not name the release's namespace, the plan gets the observed one. */
+/** The plan. If the stack does not name the release's namespace, the plan gets the observed namespace. */
 export function withWhereabouts(plan: Plan, observations: Observations): Plan {
   const { assumesNamespace, mode, release } = plan.kubernetes;
   const namespace = assumesNamespace ? observedNamespaceOf(mode, observations) : undefined;

@@ -95,8 +95,8 @@ export async function adopt(
 
 /**
  * Removes only the additions of `adopt`, and stages the result. Never reboots: until the next boot, modules stay loaded
- * and files in place. If the image has NVIDIA's services, the kernel modules stay in the configuration, because these
- * services would otherwise block the next boot (`BootGuard`).
+ * and files stay in place. If the image has NVIDIA's services, the kernel modules stay in the configuration, because
+ * these services would otherwise block the next boot (`BootGuard`).
  *
  * @throws Failure if the machine does not answer.
  */
@@ -177,13 +177,13 @@ const remedyForField = (document: string, field: string): string => {
 
 /** Remedy if the machine has the field, and the stack's patches have the document. */
 const remedyForDocument = (document: string, field: string): string => {
-  const inPatches = `in the patches, write the settings of ${document} in the main configuration, as ${field} is written there`;
+  const inPatches = `in the patches, write the settings of ${document} as fields of the main configuration, in the same form as ${field}`;
   return hasForm(field)
     ? `${inPatches}. Or, in the tool that owns the configuration, move the field into the document (${formOf(document, field)})`
     : inPatches;
 };
 
-/** Findings about containerd's options of the stack that the machine's own documents would silently override. */
+/** Findings about the stack's options for containerd that the machine's own documents would silently override. */
 const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFinding[] =>
   containerdOverrides(new Map(documentsOf(merged)))
     .filter(({ loses }) => loses === ownPart)
@@ -296,10 +296,10 @@ async function stage(machine: Machine, live: string, configuration: string): Pro
 
 /**
  * Additions of an earlier run that was killed after it staged the configuration and before it answered; undefined if
- * there was no such run. Such a run shows in this: the patches, merged into the active configuration again, give
- * exactly the staged configuration. A value that the active configuration already has counts as another owner's, and
- * the program never removes it. In truth such a value may come from a stack that was removed without a reboot, but the
- * machine does not show this.
+ * there was no such run. The function merges the patches into the active configuration again: if the result equals the
+ * staged configuration, there was such a run. A value that the active configuration already has counts as another
+ * owner's, and the program never removes it. Such a value may in fact come from a stack that was removed without a
+ * reboot, but the machine does not show this.
  */
 function previouslyStaged(
   task: AdoptTask,
@@ -316,8 +316,8 @@ function previouslyStaged(
 }
 
 /**
- * The configuration of the next boot. A merge into this one, and not into the active one, keeps changes that other
- * tools have staged.
+ * The configuration of the next boot. A merge into this configuration keeps the changes that other tools have staged. A
+ * merge into the active configuration would revert them.
  */
 const nextConfiguration = ({ active, persistent }: Configurations): string | undefined =>
   persistent ?? active;

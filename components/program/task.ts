@@ -102,13 +102,13 @@ export const upgradeTask = z.strictObject({
   /** Whether to evict pods before the reboot. */
   drain: z.boolean(),
   /**
-   * Whether this stack installs Talos on the machine. The machine may then still be installing Talos, and has yet to
-   * join the cluster. Default false.
+   * Whether this stack installs Talos on the machine. The machine may then still be installing Talos, and has not
+   * joined the cluster yet. Default false.
    */
   installs: z.boolean().optional(),
   /**
-   * Whether this run also gives kube-proxy, CoreDNS and flannel the images of the machine's manifests. Only the last
-   * control plane of a cluster that the stack bootstrapped does so. Default false.
+   * Whether this run also gives kube-proxy, CoreDNS and flannel the images of the machine's manifests. This is so only
+   * for the last control plane of a cluster that the stack bootstrapped. Default false.
    */
   addons: z.boolean().optional(),
   /**

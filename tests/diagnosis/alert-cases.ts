@@ -205,7 +205,7 @@ export const alertCases: AlertCase[] = [
           labels: { node: "gpu-1", severity: "critical" },
           summary: "gpu-1 shows 1 of its 2 GPUs",
           description:
-            "`npx talos-gpu doctor` shows whether the machine is off, its driver or exporter does not run, or a card does not answer on the bus",
+            "`npx talos-gpu doctor` shows the reason: the machine is off, its driver or exporter does not run, or a card does not answer on the bus",
         },
       },
     ],

@@ -61,7 +61,7 @@ describe("adopt", () => {
       adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", configuration).adoption,
     );
     expect(message).toContain(
-      "in the patches, write the settings of KubeletConfig in the main configuration, as machine.kubelet.image is written there. Or, in",
+      "in the patches, write the settings of KubeletConfig as fields of the main configuration, in the same form as machine.kubelet.image. Or, in",
     );
   });
 

@@ -59,7 +59,7 @@ export interface RequestOptions {
   type?: "application/merge-patch+json" | "application/apply-patch+yaml";
   /** Media type of the answer. Default JSON. */
   accept?: string;
-  /** What the request returns for an HTTP code that is no failure here, by the code: e.g. `{ 404: undefined }`. */
+  /** HTTP codes that are no failure here, each with the value that the request returns, e.g. `{ 404: undefined }`. */
   instead?: Record<number, unknown>;
 }
 

@@ -27,7 +27,8 @@ export function offeredBy(
 /**
  * How many devices of a DeviceClass each pod on the node holds through ResourceClaims, by pod UID. A claim that several
  * pods share counts for the first of them. The function finds the devices by the driver and the pool in a claim's
- * status: NVIDIA's DRA driver has the name of the DeviceClass, and names each pool of devices after the node.
+ * status: the DeviceClass has the same name as NVIDIA's DRA driver, and the driver names each pool of devices after the
+ * node.
  */
 export function claimedIn(
   claims: readonly ResourceV1ResourceClaim[],

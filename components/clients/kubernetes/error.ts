@@ -135,7 +135,7 @@ const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILUR
 
 /**
  * Error for a request without an answer. An error in `passing` may disappear with a retry. Any other error is reported
- * at once, because it stays.
+ * at once, because a retry would not help.
  */
 export function connectionProblem(
   description: string,

@@ -74,7 +74,7 @@ function offerOf(workload: Workload): GpuOffer | undefined {
   };
 }
 
-/** Programs of the same charts or images that give no cards to pods: feature discovery, exporter, MPS. */
+/** Programs that belong to the same charts or images, but give no cards to pods: feature discovery, exporter, MPS. */
 const givesOutNothing = /feature-discovery|dcgm|mps-control/;
 
 function fieldOf({ metadata, spec }: Workload): GpuProviderField | undefined {
@@ -90,7 +90,8 @@ function fieldOf({ metadata, spec }: Workload): GpuProviderField | undefined {
 }
 
 /**
- * Whether an object belongs to Node Feature Discovery, which NVIDIA's charts install with its own name in the label.
+ * Whether an object belongs to Node Feature Discovery. NVIDIA's charts install this program with the program's own name
+ * in the label.
  */
 const isDiscovery = (labels: Record<string, string>): boolean =>
   labels["app.kubernetes.io/name"] === "node-feature-discovery";

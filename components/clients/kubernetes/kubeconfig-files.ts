@@ -10,10 +10,10 @@ type Mapping = Record<string, unknown>;
 const lists = { clusters: "cluster", contexts: "context", users: "user" } as const;
 
 /**
- * The kubeconfig that kubectl merges from files. The first file overrides later ones, for the current context and for
- * each name. Missing files are skipped. A relative path in a file is relative to that file's folder (client-go,
- * tools/clientcmd/loader.go, Load, ResolvePaths and GetAuthInfoFileReferences). A single file without relative paths
- * stays unchanged, byte for byte.
+ * The kubeconfig that kubectl merges from files. If several files set the current context, or have an entry of the same
+ * name, the first of these files counts. Missing files are skipped. A relative path in a file is relative to that
+ * file's folder (client-go, tools/clientcmd/loader.go, Load, ResolvePaths and GetAuthInfoFileReferences). A single file
+ * without relative paths stays unchanged, byte for byte.
  *
  * @throws Error if no file exists or one cannot be read. The message gives the reason, and quotes nothing from a file.
  */

@@ -66,7 +66,7 @@ function withExecConfig(cluster: KubeconfigCluster, content: unknown): Kubeconfi
 
 /**
  * Reads a user's token from the token's file. This token overrides one in the kubeconfig. If the file cannot be read, a
- * known token stays (client-go, transport/round_trippers.go and token_source.go).
+ * token that is already known stays in use (client-go, transport/round_trippers.go and token_source.go).
  *
  * @throws Error if the file cannot be read and no token is known.
  */

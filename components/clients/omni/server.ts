@@ -153,7 +153,7 @@ export class OmniServer implements Omni {
       machineSet: labels["omni.sidero.dev/machine-set"],
       /** Why Omni could not apply the configuration to the machine; empty if Omni applied it. */
       configError: String(status.spec["lastconfigerror"] ?? ""),
-      /** Whether the machine has Omni's latest configuration for it. */
+      /** Whether the machine has the latest configuration that Omni made for the machine. */
       configUpToDate: status.spec["configuptodate"] === true,
       ready: status.spec["ready"] === true,
     };

@@ -6,7 +6,8 @@ import { CallError } from "../failure";
 import type { Configurations } from "../machine";
 
 /**
- * Parses a text once and keeps the result: a wait reads several values of the same two configurations at every check.
+ * Parses a text once and keeps the result, because a wait reads several values of the same two configurations at every
+ * check.
  */
 const read = rememberingTexts(boundedValues);
 
@@ -38,8 +39,8 @@ function canonical(values: unknown[]): string {
 }
 
 /**
- * Hash of a configuration's content. The hash may be shown: the configuration contains random keys, so no reader of
- * the hash can guess it.
+ * Hash of a configuration's content. The hash may be shown: the configuration contains random keys, so no reader of the
+ * hash can guess the configuration.
  */
 export function configurationHash(text: string): string {
   return createHash("sha256")

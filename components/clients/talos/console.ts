@@ -73,10 +73,10 @@ function lastError(quoted: string): string {
 
 /**
  * Image that `talosctl upgrade` has installed in this boot and that boots next; undefined if there is none.
- * LifecycleService (Talos 1.13 and newer) installs the image, leaves the reboot to its caller, and logs its steps: Talos
- * 1.13 on the console, Talos 1.14 in machined's log, in JSON fields (talos v1.13.0, v1.13.9 and v1.14.1,
- * internal/app/lifecycle/lifecycle.go). Talos' partition META does not name the image, so these logs are the only
- * source. With the older API, Talos itself boots the installed image.
+ * LifecycleService (Talos 1.13 and newer) installs the image, leaves the reboot to its caller, and logs its steps.
+ * Talos 1.13 logs them on the console, and Talos 1.14 in machined's log, in JSON fields (talos v1.13.0, v1.13.9 and
+ * v1.14.1, internal/app/lifecycle/lifecycle.go). Talos' partition META does not name the image, so these logs are the
+ * only source. With the older API, Talos itself boots the installed image.
  */
 export function waitingImageOf(lines: readonly string[]): string | undefined {
   let begun: string | undefined;

@@ -36,7 +36,7 @@ export interface MachineStatus {
   /** Stage, e.g. `running`, `booting`. */
   stage: string;
   ready: boolean;
-  /** Conditions that a machine still lacks to be ready. */
+  /** Conditions that a machine must still meet before it is ready. */
   unmet: string[];
 }
 
@@ -87,7 +87,7 @@ export interface Machine {
   configurations(): Promise<Configurations>;
   /** Stages `configuration` for the next boot; until then nothing changes. */
   stage(configuration: string): Promise<void>;
-  /** Puts `configuration` into effect at once, without a reboot; Talos refuses one that needs a reboot. */
+  /** Puts `configuration` into effect at once, without a reboot; Talos refuses a configuration that needs a reboot. */
   activate(configuration: string): Promise<void>;
   /** Whether the machine's disk has an image from an earlier pull. */
   hasPulled(image: string, place?: "disk" | "pods"): Promise<boolean>;
@@ -353,7 +353,7 @@ export class TalosMachine implements Machine {
     return this.apply("staged", configuration);
   }
 
-  /** Puts `configuration` into effect at once, without a reboot; Talos refuses one that needs a reboot. */
+  /** Puts `configuration` into effect at once, without a reboot; Talos refuses a configuration that needs a reboot. */
   activate(configuration: string): Promise<void> {
     return this.apply("no-reboot", configuration);
   }

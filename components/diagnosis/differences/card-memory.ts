@@ -3,8 +3,8 @@ import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedNode } from "../observations";
 
 /**
- * Differences between the cards' real memory and the memory in the plan, by which the checks judged the workloads'
- * claims.
+ * Differences between the cards' real memory and the memory in the plan. The checks compared the workloads' claims with
+ * the memory in the plan.
  */
 export function cardMemory(
   gpus: readonly GpuSpec[],

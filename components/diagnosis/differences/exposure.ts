@@ -85,7 +85,7 @@ function release({ kubernetes }: Plan, { releases }: Observations): Difference[]
 interface RequiredObject {
   kind: "DaemonSet" | "Deployment";
   description: string;
-  /** Whether the stack itself creates it, and not the GPU provider's chart. */
+  /** Whether the stack itself creates the object; otherwise the GPU provider's chart creates it. */
   isOfStack: boolean;
   matches: (name: string) => boolean;
   /** Smallest correct number of desired pods. */

@@ -51,7 +51,7 @@ function withoutPlan(observations: Observations): Difference[] {
   ];
 }
 
-/** Whether a DaemonSet of this name is one that offers GPUs to Kubernetes, such as the device plugin. */
+/** Whether a DaemonSet of this name offers GPUs to Kubernetes, like the device plugin. */
 const offersGpuUnits = (name: string): boolean =>
   Object.values(gpuProviders).some(({ offers }) => offers.pods.test(name));
 

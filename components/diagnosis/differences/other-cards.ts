@@ -4,10 +4,10 @@ import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedMachine, ObservedNode } from "../observations";
 
 /**
- * Message about cards in a machine that its `gpus` in the stack do not list. This matters because kernel modules,
- * driver and checks follow from `gpus`. The machine's cards come from the labels of NVIDIA's programs, else from PCI
- * IDs, which several models may share. Undefined if there are no such cards. Also undefined if the stack describes a
- * card by its architecture, because such a card has no known name to compare.
+ * Message about cards in a machine that are missing from the machine's `gpus` in the stack. This matters because kernel
+ * modules, driver and checks follow from `gpus`. The machine's cards come from the labels of NVIDIA's programs, else
+ * from PCI IDs, which several models may share. Undefined if there are no such cards. Also undefined if the stack
+ * describes a card by its architecture, because such a card has no known name to compare.
  */
 export function otherCards(
   gpus: readonly GpuSpec[],

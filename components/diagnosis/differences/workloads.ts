@@ -27,7 +27,9 @@ function servers({ spec }: Plan, observations: Observations): Difference[] {
   });
 }
 
-/** Difference of a LeaderWorkerSet that has too few ready pods. A label of its pods contains its name. */
+/**
+ * Difference of a LeaderWorkerSet that has too few ready pods. A label of the pods contains the LeaderWorkerSet's name.
+ */
 function groupDifferences(
   namespace: string,
   group: NonNullable<PlannedServer["group"]>,

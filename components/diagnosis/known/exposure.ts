@@ -10,7 +10,7 @@ export const exposureFixes = fixesOf({
     symptom:
       'pods are not created: violates PodSecurity "baseline:latest": hostPath volumes, privileged',
     cause:
-      "Talos enforces the baseline profile in every namespace but kube-system, and NVIDIA's pods mount host paths",
+      "Talos enforces the baseline profile in every namespace except kube-system, and NVIDIA's pods mount host paths",
     errors: [
       'pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")',
     ],
@@ -101,7 +101,7 @@ export const exposureCauses = {
     cause:
       "the CDI specification names a program of the container toolkit by a path that does not exist on the machine",
     remedy:
-      "delete the stale CDI file in /var/run/cdi, which an earlier release or another program has written, and restart the device plugin's pod",
+      "delete the stale CDI file that an earlier release or another program has written to /var/run/cdi, and restart the device plugin's pod",
     errors: [
       "error running createContainer hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory",
     ],
@@ -121,7 +121,7 @@ export const exposureCauses = {
   sharedRequest: {
     symptom: "a pod fails at admission: UnexpectedAdmissionError",
     cause:
-      "the pod requests several slices of shared cards. Two slices give a pod no more of a card than one slice, so the device plugin refuses the request",
+      "the pod requests several slices of shared cards. A pod with two slices gets no more of a card than a pod with one slice, so the device plugin refuses the request",
     remedy: "request one slice",
     errors: ["maximum request size for shared resources is 1; found 2"],
     source: "k8s-device-plugin, internal/plugin/server.go (failRequestsGreaterThanOne)",

@@ -38,5 +38,5 @@ export type CauseId = keyof typeof causeRecords;
 /** Names of these causes. */
 export const causeIds = Object.keys(causeRecords) as CauseId[];
 
-/** Known causes beyond the fixes. */
+/** The known causes that no fix of a stack prevents. */
 export const causes: Record<CauseId, Cause> = causeRecords;

@@ -21,8 +21,8 @@ export interface FixRecord<Id extends string> extends Known {
   /** The fix, as a clause that can follow `make sure that`. */
   does: string;
   /**
-   * Name of the check that refuses a stack without the fix at preview; absent if only the running system shows that the
-   * fix is missing.
+   * Name of the check that, during a preview, refuses a stack without the fix; absent if only the running system shows
+   * that the fix is missing.
    */
   check?: string;
   /**

@@ -15,7 +15,7 @@ export const machineFixes = fixesOf({
     symptom:
       "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
     cause:
-      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 fails at the second item, and pauses the boot for 35 minutes (5 minutes before v1.12.9, and from v1.13.0 to v1.13.4). Then the machine reboots; if this was the first boot of a new image, Talos returns to the previous image. From Talos 1.14 on the first item wins silently",
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice. Talos up to 1.13 fails at the second item, and pauses the boot for 35 minutes (up to v1.12.8, and from v1.13.0 to v1.13.4: 5 minutes). Then the machine reboots; if this was the first boot of a new image, Talos returns to the previous image. Talos 1.14 and newer silently use only the first item",
     errors: [
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",

@@ -28,7 +28,7 @@ export const operatorFixes = fixesOf({
     symptom:
       "on Talos ≤ 1.12: the pod nvidia-operator-validator stays in Init:0/4 (failed to validate the driver, retrying after 5 seconds), and the operator's other pods wait in Init:0/1. On Talos ≥ 1.13: the operator's pods wait in Init:0/1, and no validator runs",
     cause:
-      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place. It deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps the validator off the node",
+      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place. It deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false that was set before the upgrade keeps the validator off the node",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
     inForce:
       "remove the label nvidia.com/gpu.deploy.operator-validator from the node, and run `pulumi up --refresh`",
@@ -43,7 +43,7 @@ export const operatorFixes = fixesOf({
     symptom:
       "cards are not split into MIG devices: the label nvidia.com/mig.config.state is missing or becomes failed, and the smoke test's pod stays Pending",
     cause:
-      "there are three causes. From v0.13 on the MIG manager waits forever for systemd, which Talos does not have. An older manager that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos. Every release sets the state to failed if a card does not support the profile or is in use",
+      "there are three causes. From v0.13 on the MIG manager waits forever for systemd, which Talos does not have. If an older manager assumes that the driver is on the host, the manager copies itself into /usr/local, which is read-only on Talos. Every release sets the state to failed if a card does not support the profile or is in use",
     errors: [
       "nvidia.com/mig.config.state=failed",
       "Updating to MIG config: all-…",
@@ -83,7 +83,7 @@ export const operatorFixes = fixesOf({
     symptom:
       "nvidia-container-toolkit-daemonset does not start: mkdir /usr/local/nvidia: read-only file system; the operator's other pods wait for it",
     cause:
-      "the operator installs the toolkit in the folder toolkit.installDir. The chart's default for it, /usr/local/nvidia, is on Talos' read-only root file system. The package therefore sets /var/lib/nvidia, unless gpuOperator.values sets another folder",
+      "the operator installs the toolkit in the folder toolkit.installDir. The chart's default folder, /usr/local/nvidia, is on Talos' read-only root file system. The package therefore sets /var/lib/nvidia, unless gpuOperator.values sets another folder",
     errors: [
       'failed to apply OCI options: failed to mkdir "/usr/local/nvidia": mkdir /usr/local/nvidia: read-only file system',
     ],

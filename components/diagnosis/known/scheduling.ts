@@ -13,7 +13,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
     cause:
-      "the selector requires a label that no node has. It may be a role label that someone once set by hand and that is gone since the node registered again",
+      "the selector requires a label that no node has. It may be a role label that someone set by hand, and that the node lost when it registered again",
     errors: [
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
       "DESIRED   0",
@@ -44,7 +44,7 @@ export const schedulingFixes = fixesOf({
     symptom:
       "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
     cause:
-      "of the taints that users set, the charts tolerate only nvidia.com/gpu:NoSchedule (the device plugin's chart also tolerates CriticalAddonsOnly). A GPU machine has a different taint",
+      "the charts tolerate only one taint that users set, nvidia.com/gpu:NoSchedule (the device plugin's chart also tolerates CriticalAddonsOnly). A GPU machine has a different taint",
     source:
       "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
@@ -139,8 +139,8 @@ function pluginWantsNoPods(observations: Observations, system: System): string[]
 
 /**
  * Signs that pods do not tolerate a taint of the stack. Schedulers before Kubernetes 1.36 name the taint in their
- * message. Later ones do not (plugins/tainttoleration), so their message counts only if some machine has no taints but
- * the stack's.
+ * message. Later schedulers do not name it (plugins/tainttoleration), so their message counts only if at least one
+ * machine has no taints other than the stack's.
  */
 function taintNotTolerated(observations: Observations, { plan }: System): Evidence[] {
   if (plan === undefined) return [];

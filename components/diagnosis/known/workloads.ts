@@ -11,7 +11,7 @@ export const workloadFixes = fixesOf({
     symptom:
       "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
     cause:
-      "on Talos ≤ 1.12 the exec of a postStart hook fails in a GPU container, and Kubernetes kills a container whose postStart hook fails. Without a failed hook, `init 250 result=11` in a container's log is harmless",
+      "on Talos ≤ 1.12 the exec of a postStart hook fails in a GPU container, and Kubernetes kills a container whose postStart hook fails. If no hook fails, `init 250 result=11` in a container's log is harmless",
     errors: ["FailedPostStartHook", "PostStartHookError"],
     inForce:
       "remove the postStart hook from the Deployment: the package adds none, so a user or another tool has added it",

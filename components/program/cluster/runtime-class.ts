@@ -7,7 +7,7 @@ import type { Cluster } from "./cluster";
 
 /**
  * Waits until the GPU Operator's RuntimeClass is gone. Kubernetes' garbage collection deletes the class some time after
- * the deletion of the operator's Helm release. Only then can the stack create a class of the same name. Changes
+ * the deletion of the operator's Helm release. The stack can create a class of the same name only after that. Changes
  * nothing.
  *
  * For an external class (`isExternal`) there is no wait, and the class need not exist yet. A class with the name

@@ -12,7 +12,7 @@ export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
 
 /**
  * Number of attempts to write taints. A node's status changes every few seconds. Each change makes a new resource
- * version, so that Kubernetes refuses a write that began before it.
+ * version, and Kubernetes refuses a write that is based on an older version.
  */
 const ATTEMPTS = 20;
 

@@ -155,7 +155,7 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding
     field: `machines.${task.machine}.extensions`,
     problem: `${id} in Omni also lists extensions for this machine (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
     why: "Omni uses only one list for a machine and would ignore the stack's list, so the machine would get no driver",
-    remedy: `list the extensions that the machine needs under machines.<name>.extensions, delete the list in Omni (\`omnictl delete ${extensionsType} ${id}\`, after which Omni may reboot the machine), and run again`,
+    remedy: `write all extensions that the machine needs into machines.<name>.extensions, delete the list in Omni (\`omnictl delete ${extensionsType} ${id}\`, after which Omni may reboot the machine), and run again`,
   }));
 }
 

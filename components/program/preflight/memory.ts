@@ -58,8 +58,8 @@ function answerWith(
 /**
  * Findings about machines whose new settings the same update would remove again. Pulumi deletes last (pulumi,
  * pkg/resource/deploy/step_generator.go: deletes are scheduled after all other steps). A new machine may have the
- * address of a leaving machine. Pulumi then first writes the settings of the new one, and then removes those of the
- * leaving one.
+ * address of a leaving machine. Pulumi then first writes the settings of the new machine, and afterwards removes the
+ * settings of the leaving machine.
  *
  * @param previousMachines the last update's record of each machine, by node name.
  */

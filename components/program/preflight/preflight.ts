@@ -23,8 +23,8 @@ import { lostVolumes } from "./volumes";
 import { type MachineSide, compareClusters } from "../seen/same-cluster";
 
 /**
- * Greatest number of machines that the preflight asks to which cluster they belong. Usually at least one of them
- * answers.
+ * Greatest number of machines that the preflight asks, to find out to which cluster they belong. Usually at least one
+ * of them answers.
  */
 const WITNESSES = 3;
 

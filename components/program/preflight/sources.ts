@@ -89,8 +89,8 @@ function chartReleases(index: string, chart: string): Release[] | undefined {
 
 /**
  * The part of an index about one chart, because an index with thousands of charts exceeds the limit of the YAML reader.
- * Undefined if the text lacks the chart or does not have Helm's layout. There, items of a list are indented like the
- * list's key.
+ * Undefined if the text lacks the chart or does not have Helm's layout. In Helm's layout, items of a list are indented
+ * like the list's key.
  */
 function entryIn(index: string, chart: string): string | undefined {
   const lines = index.split("\n");

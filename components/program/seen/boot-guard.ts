@@ -108,7 +108,7 @@ export class BootGuard {
 
   /**
    * The remedy, and what its reboot does to an unconfirmed upgrade. A reboot that ends a pause rolls the upgrade back.
-   * A reboot that ends Talos' wait for services does not (seen on Talos v1.13.0).
+   * A reboot that ends Talos' wait for services does not roll it back (seen on Talos v1.13.0).
    */
   private async remedy(problem: string): Promise<string> {
     const revertsOnReboot =

@@ -16,7 +16,7 @@ export interface MachineSide {
 /**
  * Whether talosconfig and kubeconfig belong to one cluster. Each of these facts proves it: a node has a machine's boot
  * ID; kubeconfig and machine configuration have the same certificate authority; a node has a machine's name and
- * address. The answer is no only if both authorities are known and differ, and no node matches a machine. Different
+ * address. The answer is `no` only if both authorities are known and differ, and no node matches a machine. Different
  * authorities alone prove nothing, because a kubeconfig may use a proxy with its own certificate.
  *
  * @param kubernetes nodes and certificate authority of the kubeconfig's cluster.

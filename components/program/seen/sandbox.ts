@@ -14,7 +14,7 @@ export async function criProblem(machine: Machine): Promise<string | undefined> 
 
 /**
  * Whether the active configuration has workload isolation that only takes effect at the next boot. Talos starts the
- * service sandboxd only at a boot, and containerd, once restarted, waits for that service (talos v1.14.1,
+ * service sandboxd only at a boot, and a restarted containerd waits for that service (talos v1.14.1,
  * internal/app/machined/pkg/sandboxd/enabled.go, and pkg/system/services/cri.go; seen on Talos v1.14.1).
  *
  * @param active the active configuration.

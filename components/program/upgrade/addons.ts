@@ -51,7 +51,9 @@ interface OutdatedAddon {
   objects: KubernetesManifestObject[];
   /** The images that change, e.g. `kube-proxy v1.35.0 → v1.36.0`. */
   change: string;
-  /** The user or tool that changed the workload; the addon then keeps its release. Undefined if only Talos did. */
+  /**
+   * The user or tool that changed the workload; the addon then keeps its release. Undefined if only Talos changed it.
+   */
   changer: string | undefined;
 }
 
@@ -132,7 +134,7 @@ function reportKept({ report }: Run, addons: OutdatedAddon[]): void {
       );
 }
 
-/** Repeats a step until it is done, until a time of the run's clock. */
+/** Repeats a step until it is done, at the latest until `end` on the run's clock. */
 function waitForAddons<T>(
   { task, clock, poll, limits }: Run,
   end: number,
@@ -142,7 +144,7 @@ function waitForAddons<T>(
   const failureOf = (problem: string): FieldFinding => ({
     field: `machines.${task.machine}`,
     problem,
-    why: "kube-proxy or CoreDNS may keep the old release, and pods may be without network or names. So the update stopped before it changed the next machine",
+    why: "kube-proxy or CoreDNS may keep the old release, and pods may have no network or no DNS. So the update stopped before it changed the next machine",
     remedy:
       "look at `kubectl -n kube-system get pods -o wide` and `kubectl get nodes`, repair the cause and run again",
   });
@@ -193,7 +195,7 @@ async function applyObject(
     );
 }
 
-/** Who changed an object, apart from Talos; undefined if only Talos did. */
+/** The user or tool that changed an object; undefined if only Talos changed it. */
 function otherChanger({ metadata }: KubernetesObject): string | undefined {
   const tool = managingToolOf(metadata);
   if (tool !== undefined) return managingToolText(tool);
@@ -248,7 +250,7 @@ function containersOf(workload: KubernetesObject | KubernetesManifestObject): V1
   return [...initContainers, ...containers];
 }
 
-/** Why an addon's new pods do not all run yet; empty if they do. */
+/** Why some of an addon's new pods do not run yet; empty if all of them run. */
 async function unfinishedRollout(
   workload: KubernetesManifestObject,
   cluster: NodeCluster,

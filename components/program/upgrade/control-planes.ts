@@ -70,7 +70,7 @@ async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]
       findings.push(
         findingOf(task)({
           problem: `control plane ${address} does not answer (${lastLine(error)})`,
-          why: "two control planes down at a time may lose etcd's quorum",
+          why: "if two control planes are down at the same time, etcd may lose its quorum",
           remedy: "start that control plane, then run again",
         }),
       );
@@ -101,7 +101,7 @@ async function healthOf(
       : [
           finding({
             problem: `control plane ${address} is in stage ${stage}`,
-            why: "two control planes down at a time may lose etcd's quorum",
+            why: "if two control planes are down at the same time, etcd may lose its quorum",
             remedy: "wait until it is running, then run again",
           }),
         ]),
@@ -168,7 +168,7 @@ async function checkUnknownMember(
     return [
       findingOf(task)({
         problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
-        why: "two control planes down at a time may lose etcd's quorum",
+        why: "if two control planes are down at the same time, etcd may lose its quorum",
         remedy:
           "start that control plane and run again. If it will not return, remove its member with `talosctl etcd remove-member`",
       }),

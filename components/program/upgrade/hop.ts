@@ -31,8 +31,8 @@ export function hopTask(task: UpgradeTask, talosVersion: string): UpgradeTask {
 }
 
 /**
- * Does `work`. If it fails on an upgrade path, the failure also says which release the machine runs, and that the next
- * run continues there.
+ * Does `work`. If `work` fails on an upgrade path, the failure also says which release the machine runs, and that the
+ * next run continues there.
  *
  * @param startRelease release that the machine ran at the start of this run.
  */

@@ -100,7 +100,10 @@ export async function pullImages(
   return { machines: machines.map(({ machine }) => machine) };
 }
 
-/** Images in another release, without those that have it already, and without those whose tag names no release. */
+/**
+ * The images in another release. Leaves out images that already have this release, images whose tag names no release,
+ * and images with a digest.
+ */
 function imagesInRelease(
   images: Partial<Record<KubernetesPart, string>>,
   version: string,

@@ -90,8 +90,8 @@ async function missingParts(run: Run): Promise<string[]> {
 }
 
 /**
- * Why the node does not run a kubelet of at least this release, or is not ready; empty if it does and is ready. A later
- * release is no problem, because an image's tag may be older than the kubelet in the image.
+ * Why the node does not run a kubelet of at least this release, or is not ready; empty if the node runs such a kubelet
+ * and is ready. A later release is no problem, because an image's tag may be older than the kubelet in the image.
  */
 async function nodeProblems(
   cluster: NonNullable<Run["cluster"]>,

@@ -76,7 +76,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
  * (grub/encode.go, AddResetOption; pkg/imager/profile of v1.14.1 for systemd-boot).
  */
 const onlyByConsole =
-  "If an image's kernel does not start, Talos cannot roll back by itself: on the machine's console, choose the other Talos release or image in the boot menu (never an entry `Reset …`, which wipes the machine)";
+  "If an image's kernel does not start, Talos cannot roll back by itself. On the machine's console, choose the other Talos release or image in the boot menu (never an entry `Reset …`, which wipes the machine)";
 
 /**
  * The API by which this machine installs the image. LifecycleService ignores `machine.install.extraKernelArgs`, and
@@ -201,7 +201,7 @@ async function bootOnce(
   let runningSince: number | undefined;
   /** Whether the machine accepted the reboot, but did not answer the last call. */
   let isUnreachable = false;
-  /** Whether the last check found the machine in its boot from before the request. */
+  /** Whether the machine, at the last check, had not rebooted since the request. */
   let isInSameBoot = false;
   const look = async () => {
     isUnreachable = accepted;
@@ -247,7 +247,7 @@ async function bootOnce(
   };
   const stateText = (): string => {
     if (!accepted && drops === 0 && isInSameBoot)
-      return "the machine still runs the image from before the request";
+      return "the machine still runs the image that it ran before the request";
     return runsImage(before, task)
       ? "it is unknown whether the machine has rebooted"
       : "it is unknown whether the machine runs the wanted image";

@@ -6,10 +6,11 @@ import type { UpgradeTask } from "../task";
 const asLoaded = (name: string): string => name.replaceAll("-", "_");
 
 /**
- * Finding if the configuration of the machine's next boot lacks kernel modules of the stack. The stack had staged them,
- * so another tool has replaced the staged configuration since. `talosctl patch machineconfig`, for example, patches the
- * active configuration, and discards the staged one (talos v1.13.0, cmd/talosctl/cmd/talos/patch.go). Without the
- * modules, NVIDIA's services wait for the driver in the next boot, until Talos reboots the machine (talos#14373).
+ * Finding if the configuration of the machine's next boot lacks kernel modules of the stack. The stack had staged these
+ * modules earlier, so another tool has replaced the staged configuration. `talosctl patch machineconfig`, for example,
+ * patches the active configuration, and discards the staged one (talos v1.13.0, cmd/talosctl/cmd/talos/patch.go).
+ * Without the modules, NVIDIA's services wait for the driver in the next boot, until Talos reboots the machine
+ * (talos#14373).
  */
 export async function missingModulesFindings(
   machine: Machine,
@@ -26,10 +27,10 @@ export async function missingModulesFindings(
   return [
     {
       field: `machines.${name}`,
-      problem: `the configuration of its next boot lacks the kernel modules ${missing.join(", ")}. This stack had written them there, so another tool has replaced the configuration since`,
-      why: "the machine would reboot without its driver, and NVIDIA's services would keep that boot from ending",
+      problem: `the configuration of its next boot lacks the kernel modules ${missing.join(", ")}. This stack had written them there, so another tool has replaced that configuration`,
+      why: "the machine would reboot without its driver, and NVIDIA's services would block that boot",
       remedy:
-        "change `reconcileToken` in the stack and run again. The update then writes the stack's settings again, and keeps the other tool's",
+        "change `reconcileToken` in the stack and run again. The update then writes the stack's settings again, and keeps the settings of the other tool",
     },
   ];
 }

@@ -18,9 +18,9 @@ import { patiently, type Run, runOf, type UpgradeContext } from "./run";
 import { isWell, verify } from "./verify";
 
 /**
- * Gives the machine the wanted image and configuration. This takes at most one reboot, with two exceptions: an upgrade
- * over several minor releases takes one reboot for each, and if Talos has paused the machine's boot, a further reboot
- * ends the pause. The program may be killed at any moment and run again: every step first checks the machine, and an
+ * Gives the machine the wanted image and configuration. This takes at most one reboot, with two exceptions. An upgrade
+ * over several minor releases takes one reboot for each. If Talos has paused the machine's boot, a further reboot ends
+ * the pause. The program may be killed at any moment and run again: every step first checks the machine, and an
  * annotation on the node shows that this program cordoned it.
  *
  * @param previous answer of the machine's last successful update; undefined on the first.

@@ -39,8 +39,8 @@ describe("control planes that are not in the stack", () => {
       expect: {
         error: [
           "machines.gpu-1: control plane 10.0.0.3 (etcd member cp-3, not in the stack) does not answer " +
-            "(connection refused); two control planes down at a time may lose etcd's quorum; start that control plane " +
-            "and run again. If it will not return",
+            "(connection refused); if two control planes are down at the same time, etcd may lose its quorum; " +
+            "start that control plane and run again. If it will not return",
         ],
         changesNothing: true,
       },

@@ -146,7 +146,10 @@ describe("an upgrade", () => {
     runUpgrade({
       failingCalls: [{ call: "upgrade", problem: "refused" }],
       expect: {
-        error: ["upgrade: refused", "the machine still runs the image from before the request"],
+        error: [
+          "upgrade: refused",
+          "the machine still runs the image that it ran before the request",
+        ],
         minutes: { lessThan: 1 },
         machine: { bootCount: 1 },
       },
