@@ -16,7 +16,7 @@ interface Index<One extends Cluster> {
   /** Indices of clusters, by a segment of their folders' paths. A segment that all clusters share is left out. */
   byStep: ReadonlyMap<string, readonly number[]>;
   byFolder: Map<string, readonly One[]>;
-  /** Lists of clusters by their indices, so that equal lists are one object. */
+  /** Lists of clusters. The key has the clusters' indices, so that equal lists are the same object. */
   lists: Map<string, readonly One[]>;
 }
 

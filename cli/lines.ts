@@ -42,8 +42,8 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
 /**
  * The line of a piece to which a finding refers: the line of the path with which the finding's problem begins. If the
  * problem begins with no path, the function takes the longest word of the problem that the piece contains, and returns
- * this word's line. If the piece contains no word of the problem, it does the same with `fallbackWords`. Otherwise it
- * returns the first line.
+ * this word's line. If the piece contains no word of the problem, the function does the same with `fallbackWords`. If
+ * the piece contains none of these either, the function returns the first line.
  */
 export const lineIn = ({ text, line }: Piece, problem: string, fallbackWords = ""): number =>
   line -
@@ -181,8 +181,8 @@ const mostPlaces = 50;
 
 /**
  * The line of a file at which a text begins. The file contains the text as a block, perhaps indented. The function
- * returns the beginning for which most lines of text and file agree. It ignores lines that the file repeats often if
- * the text also has rarer lines.
+ * returns the beginning for which most lines of text and file agree. If the text also has rarer lines, the function
+ * ignores lines that the file repeats often.
  */
 export function lineOfText(whole: string, text: string): number {
   const indexesByLine = placesOfLines(whole);

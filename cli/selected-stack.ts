@@ -68,8 +68,9 @@ function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): stri
 }
 
 /**
- * The working folder as Pulumi sees it. A hash of the project's path is in the name of Pulumi's settings file, so the
- * path must be the same. Go's os.Getwd returns the shell's PWD, in which symbolic links are not resolved.
+ * The working folder as Pulumi sees it. The name of Pulumi's settings file contains a hash of the project's path, so
+ * this function must return Pulumi's path. Go's os.Getwd returns the shell's PWD, in which symbolic links are not
+ * resolved.
  */
 function workingFolder({ PWD }: NodeJS.ProcessEnv): string {
   const currentFolder = process.cwd();

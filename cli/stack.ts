@@ -9,7 +9,7 @@ import { type ParsedArgs, type Output, valueOf } from "./verb";
 /**
  * The plan of a stack.
  *
- * @param nameOrFile name or file of the stack. The file of a name is searched as `stackFileOf` does.
+ * @param nameOrFile name or file of the stack. `stackFileOf` finds the file that belongs to a name.
  * @throws Error when there is no such stack, or when its shape is wrong.
  */
 export function planOfStack(nameOrFile: string): Plan {
@@ -38,8 +38,8 @@ export function neededStack(args: ParsedArgs, purpose: string): string {
 }
 
 /**
- * The plan with which a verb compares the cluster, if any. Mistakes in a stack that Pulumi has selected, and the user
- * did not name, are only remarks.
+ * The plan with which a verb compares the cluster, if any. If the user did not name the stack, Pulumi's selected stack
+ * is used, and its mistakes are only remarks.
  */
 export function planToCompare(args: ParsedArgs, output: Output): Plan | undefined {
   const statedStack = valueOf(args, "stack");

@@ -2,7 +2,7 @@
 const ofNpm = new Set(["force", "json", "help", "color", "no-color"]);
 
 /**
- * Message for an option that npm took for its own; undefined if npm took none. From `npm run plan --stack mine` the
+ * Message for an option that npm read as its own; undefined if npm read none. From `npm run plan --stack mine` the
  * program gets only `mine`. npm sets an environment variable for each option before `--`, and another one with the
  * script's name (npm, docs "scripts", Environment).
  *
@@ -26,5 +26,5 @@ export function swallowedByNpm(
   if (swallowedOptions.length === 0) return undefined;
   const [first = ""] = swallowedOptions;
   const name = first.split(" ")[0]!;
-  return `${name}: npm took this option for itself, and passes on only the arguments after \`--\`; write \`npm run ${script} -- ${[...swallowedOptions, ...argv].join(" ")}\``;
+  return `${name}: npm read this option as its own, and passes on only the arguments after \`--\`; write \`npm run ${script} -- ${[...swallowedOptions, ...argv].join(" ")}\``;
 }

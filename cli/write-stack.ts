@@ -14,11 +14,11 @@ import { type ParsedArgs, valueOf } from "./verb";
 export const writeOptions = {
   stack: {
     value: "NAME",
-    help: "stack to write to its file, Pulumi.NAME.yaml (default: the selected stack if that has no machines yet)",
+    help: "stack whose file, Pulumi.NAME.yaml, is written (default: the selected stack if it has no machines yet)",
   },
   out: { value: "FILE", help: "file to write the stack to; - means standard output" },
   force: {
-    help: "overwrite the cluster that the file describes, but keep the file's credentials and Pulumi's own entries",
+    help: "overwrite the description of the cluster in the file, but keep the file's credentials and Pulumi's own entries",
   },
 };
 
@@ -75,7 +75,7 @@ export function writeStack(file: string, text: string, force?: boolean): void {
 }
 
 interface Contents {
-  /** Whether writing overwrites no cluster: the file does not exist, or is a stack file without machines. */
+  /** Whether the file describes no cluster yet: it does not exist, or is a stack file without machines. */
   isBeginning: boolean;
   /** Entries of the file, and of its `config`, that do not describe the cluster. */
   keptParts: { members: Pair[]; config: Pair[] };

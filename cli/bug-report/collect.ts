@@ -183,9 +183,9 @@ async function collectFromCluster(
     Object.entries(providerLabels).some(([label, value]) => value.test(labels[label] ?? ""));
   const namespacesWithProviderPods = new Set<string>();
   /**
-   * Whether an object belongs to the GPU provider: by the provider's namespace, else by the labels of the object. An
-   * event has no labels. It belongs to the provider if its namespace contains a pod of the provider and `gpuObjectName`
-   * matches the event's object. So pods are read before events.
+   * Whether an object belongs to the GPU provider: it is in the provider's namespace, or its labels show the provider.
+   * An event has no labels. It belongs to the provider if its namespace contains a pod of the provider and
+   * `gpuObjectName` matches the event's object. So pods are read before events.
    */
   const belongsToProvider = (
     kind: string,

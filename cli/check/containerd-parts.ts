@@ -6,7 +6,7 @@ import type { Piece } from "../lines";
 /** A part of containerd's configuration (20-customization.part) that a machine configuration or patch writes. */
 export interface Part {
   extra: string;
-  /** The field or document that writes it. */
+  /** The field or document that writes the part. */
   piece: Piece;
   /** The line of the file that names the path. */
   line: number;
@@ -15,7 +15,7 @@ export interface Part {
 /**
  * The parts of containerd's configuration that a machine configuration or patch writes.
  *
- * @param patchText the same text as a patch in the form of a machine configuration
+ * @param patchText the text of `piece`, or the effect of its JSON patch, in the form of a machine configuration
  */
 export function partsOf(piece: Piece, patchText: string): Part[] {
   const items = readPatch(patchText, "").files.filter(({ path }) => path === customizationPath);

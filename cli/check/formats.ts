@@ -56,14 +56,14 @@ function github(findings: readonly FileFinding[]): string {
 }
 
 /**
- * A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6). A blank between the two prevents
- * this.
+ * A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6). A blank between `]` and `(`
+ * prevents this.
  */
 const withoutLinks = (value: string): string => value.replaceAll("](", "] (");
 
 /**
- * SARIF 2.1.0 for GitHub's code scanning, which shows the short description of a rule (3.49.9) as the title of its
- * findings.
+ * SARIF 2.1.0 for GitHub's code scanning, which shows the short description of a rule (3.49.9) as the title of the
+ * rule's findings.
  */
 function sarif(findings: readonly FileFinding[]): string {
   const rules = [...new Set(findings.map(({ check }) => check))].map((id) => {

@@ -16,7 +16,7 @@ import { unnamed } from "../stack-text";
 import { lineIn, linesOf, type Piece, valueAtPath } from "../lines";
 import type { Subject } from "./machines";
 
-/** A setting of a file that has no effect or will fail, with its place. */
+/** A finding about a setting in a file: the setting has no effect or will fail. */
 export interface FileFinding extends FindingText {
   file: string;
   /** From 1. */
@@ -37,8 +37,8 @@ function asOfFile({ ofFiles, ...finding }: Finding): Finding | undefined {
 }
 
 /**
- * The most findings that a run reports. A person does not read a thousand, and GitHub's code scanning accepts at most
- * 5,000.
+ * The most findings that a run reports. A person does not read a thousand findings, and GitHub's code scanning accepts
+ * at most 5,000.
  */
 export const mostFindings = 1_000;
 
@@ -155,7 +155,7 @@ function classesOf(
   );
 }
 
-/** A finding's file and line, and its problem as the file's author reads it. */
+/** A finding's file and line, and its problem in the words for the file's author. */
 type Placed = Pick<FileFinding, "file" | "line" | "problem">;
 
 /** Place of a finding; undefined if it is unknown, or if a tool fills in the text there. */
@@ -171,9 +171,9 @@ function placeOf(
 }
 
 /**
- * Place of a remark on a machine. It is in the first source of the machine that contains a name from the remark. If no
- * source contains such a name, it is in the first source. Undefined if no source mentions NVIDIA, because the machine's
- * card is then made up.
+ * Place of a remark on a machine. The place is in the first of the machine's sources that contains a name from the
+ * remark. If no source contains such a name, the place is in the first source. Undefined if no source mentions NVIDIA,
+ * because the machine's card is then made up.
  */
 function placeOfRemark(
   field: string,

@@ -18,8 +18,8 @@ export interface Subject {
   /** Matches the fields that the files set. A finding about another field is dropped, since that field was made up. */
   about: RegExp;
   /**
-   * Returns the findings for a Talos release about settings that a stack cannot have, so that no check of stacks makes
-   * them.
+   * Returns further findings for a Talos release: no check of stacks reports them, because a stack cannot have such
+   * settings.
    */
   findings?: (talosVersion: string) => Finding[];
   /** Whether the subject is a whole cluster, such as that of a talconfig.yaml. */
@@ -145,7 +145,7 @@ export function subjectOfSchematic(raw: Record<string, unknown>, whole: Piece): 
   const content = readSchematic(JSON.stringify(raw));
   const extensions = (content?.extensions ?? []).map(branchedName);
   const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
-  // Only the name of the image's installer tells for which platform it is.
+  // Only the name of the image's installer shows the platform of the image.
   const kernelArgs = (content?.kernelArgs ?? []).filter(
     (arg) => !arg.startsWith("talos.platform="),
   );

@@ -16,7 +16,7 @@ type Path = (string | number)[];
 /** A part of a Kubernetes object that concerns GPUs. */
 export interface GpuPart {
   path: Path;
-  /** A container that requests a GPU, as a workload of a stack. */
+  /** A container that requests a GPU, in the form of a stack's workload. */
   pod?: GpuPodSpec;
   /** Returns the findings for a Talos release about mistakes that a stack's workload cannot have. */
   findings: (talosVersion: string) => Omit<Finding, "field">[];
@@ -130,8 +130,8 @@ function imageOf(image: unknown): string {
 }
 
 /**
- * Environment variables from a list of names and values, or from a mapping. A member of the mapping is the value, or
- * has it under `value`.
+ * Environment variables from a list of names and values, or from a mapping. A member of the mapping is the variable's
+ * value, or has this value under `value`.
  */
 function envOf(env: unknown): Record<string, string> {
   const pairs = Array.isArray(env)

@@ -5,7 +5,7 @@ import { anyText, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 import { environmentFiles, substitute, variablesOf } from "../import/substitute";
 
-/** Names under which repositories keep the release among talhelper's variables. */
+/** Names of the variables of talhelper that contain the Talos release in users' repositories. */
 const variableNames = ["talosVersion", "TALOS_VERSION"];
 
 /**

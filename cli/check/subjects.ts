@@ -41,7 +41,7 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  * @param options variables that the user names.
  * @param reportFile receives each file that names something unreadable.
  * @param card of the machines whose files do not name one. Default: an unknown card.
- * @param roots folders that the user named. A talconfig may name files in them, in addition to those of its project.
+ * @param roots folders that the user named. A talconfig may name files in these folders, and files of its own project.
  * Default: none.
  */
 export function subjectsOf(
@@ -78,7 +78,8 @@ export function subjectsOf(
     .filter(({ isCluster }) => isCluster)
     .map(clusterOf);
   /**
-   * Releases to which a file may belong: the release of its folder or of a folder above, else those of its clusters.
+   * Releases to which a file may belong: the release of its folder or of a folder above, else the releases of its
+   * clusters.
    */
   const releasesOf = (file: string): string[] => {
     const nearRelease = releaseNear(file);
@@ -369,7 +370,7 @@ function subjectsOfCharts(
   reportFile: (file: string, problem: string) => void,
 ): Subject[] {
   const texts = new Map(files.map(({ name, text }) => [name, text]));
-  // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
+  // Values of any chart have keys such as `image` and `resources`, so only the name of a values file shows its chart.
   return releasesIn(files)
     .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))
     .map((release): Subject => {

@@ -12,7 +12,8 @@ import type { SeenCluster, SeenRelease } from "./seen";
 type Note = (path: string, text: string) => void;
 
 /**
- * The GPU provider of the stack: the installed one, else the newest release in the tables that the checks accept.
+ * The GPU provider of the stack: the installed one, else the newest release that is in the tables and passes the
+ * checks.
  *
  * @param base the stack without a GPU provider.
  */
@@ -59,7 +60,8 @@ const releasesOf = (kind: GpuProviderField): string[] =>
     .toReversed();
 
 /**
- * The newest release in the tables that the checks accept for a stack; if they accept none, the newest one.
+ * The newest release that is in the tables and passes a stack's checks. If none passes the checks, the newest release
+ * in the tables.
  *
  * @param base the stack without a GPU provider.
  * @param kinds GPU providers, in the order in which they are tried.
@@ -100,13 +102,13 @@ function externalSpec(
   const owner = by ?? (name === undefined ? "a tool other than Helm" : `Helm, as release ${name}`);
   note(
     "external",
-    `${chart} ${version ?? "of an unknown version"} is installed in ${namespace} by ${owner}, and the stack does not change it`,
+    `${chart} ${version ?? "of an unknown release"} is installed in ${namespace} by ${owner}, and the stack does not change it`,
   );
   note(
     "external",
     by === undefined
-      ? `to have its values checked, run \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\` and write files: [values.yaml]. To let the stack take the release over, see docs/use.md#take-a-release-over`
-      : `to have its values checked, list the manifests of ${by} under files: ${by === "Flux" ? "the HelmRelease, and the OCIRepository or HelmRepository" : "the Application and its values files"}`,
+      ? `if the stack should check its values, run \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\` and write files: [values.yaml]. To let the stack take the release over, see docs/use.md#take-a-release-over`
+      : `if the stack should check its values, list the manifests of ${by} under files: ${by === "Flux" ? "the HelmRelease, and the OCIRepository or HelmRepository" : "the Application and its values files"}`,
   );
   return { external: { kind, namespace, ...(version === undefined ? {} : { version }) } };
 }

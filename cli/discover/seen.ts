@@ -28,7 +28,7 @@ export interface SeenMachine {
   offers?: string[];
   /** In kubectl's form, e.g. `gpu=true:NoSchedule`. */
   taints: string[];
-  /** Content of the file with the user's settings for containerd; empty without one. */
+  /** Content of the file with the user's settings for containerd; empty if there is no such file. */
   containerdPart?: string;
   /** containerd's whole configuration, if Talos merges the user's settings without such a file (Talos ≥ 1.14). */
   mergedContainerd?: string;

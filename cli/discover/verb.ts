@@ -15,7 +15,7 @@ export const discover: Verb = {
     ...writeOptions,
     stack: {
       value: "NAME",
-      help: "stack to write to its file, Pulumi.NAME.yaml (default: the selected stack if that has no machines yet, else the cluster's name)",
+      help: "stack whose file, Pulumi.NAME.yaml, is written (default: the selected stack if it has no machines yet, else the cluster's name)",
     },
     name: { value: "NAME", help: "the same as --stack" },
     machine: {

@@ -15,8 +15,8 @@ import { type DoctorReport, reportOf } from "./report";
  * Reads the state of a cluster and its machines; changes nothing. `unseen` lists failed reads.
  *
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
- * @param timeLimit Milliseconds after which reads without an answer end. If the user set how long to wait for machines,
- * that wait replaces this limit for machines.
+ * @param timeLimit Milliseconds after which reads without an answer end. If the user set a waiting time for machines,
+ *   this time is the limit for machines.
  */
 export async function observe(
   access: Access,

@@ -7,7 +7,7 @@ import { escapeFinding } from "../../components/recipe/checks/machine-risks";
 import { findRelease } from "../../components/recipe/facts/talos-release";
 import { systemOf } from "../../components/diagnosis/system";
 
-/** The reason why this cannot be the plan's cluster; undefined if it may be. */
+/** The reason why the observed cluster cannot be the plan's; undefined if it may be the plan's cluster. */
 export function foreignCluster({ machines }: Plan, { nodes }: Observations): string | undefined {
   if (nodes === undefined || nodes.length === 0) return undefined;
   const machineNames = new Set(machines.map(({ name }) => name));
@@ -17,7 +17,7 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
   return `this is not the stack's cluster: its nodes are ${list(nodes.map(({ name }) => name))}, but the stack's machines are ${list([...machineNames])}; use another kubeconfig or context, or run \`pulumi up\` first`;
 }
 
-/** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
+/** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and images that are built on them. */
 const cudaImages = /(^|\/)(nvidia|nvcr\.io)\/|cuda|pytorch|tensorflow|(^|\/)(vllm|ollama)/i;
 
 /**
@@ -29,7 +29,7 @@ function getsCards({ visibleDevices, images = [] }: ObservedPod): boolean {
   return !["void", "none", ""].includes(visibleDevices);
 }
 
-/** Remarks that are useful to know, but no failures. */
+/** Remarks that are useful to know, but are no failures. */
 export function remarks(observations: Observations, plan: Plan | undefined): string[] {
   const { namespace } = systemOf(observations, plan);
   const podsWithoutRequest = (observations.pods ?? []).filter(

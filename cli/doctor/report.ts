@@ -40,7 +40,10 @@ export function reportOf(
   };
 }
 
-/** The provider of the CDI specification, by how the cluster's Talos release injects devices. */
+/**
+ * The words for the source of the CDI specification. The key is the way in which the cluster's Talos release injects
+ * devices.
+ */
 const bySpecification: Record<string, string> = {
   legacy: "no CDI specification on this Talos release",
   cdi: "CDI specification from Talos' extension",
@@ -93,7 +96,7 @@ export function renderReport(doctorReport: DoctorReport, colour: boolean): strin
 }
 
 /**
- * The report with each text on one line and escaped for terminals, since pods, logs and events wrote parts of them.
+ * The report for a terminal: each text is on one line and escaped, since its parts may come from pods, logs and events.
  */
 const inLines = (report: DoctorReport): DoctorReport =>
   JSON.parse(JSON.stringify(report), (_, value: unknown) =>

@@ -36,7 +36,7 @@ export function writersNote(
   const choiceText = (): string => {
     if (ofNvidia < 0) return "";
     if (partInForce(parts, talosVersion) === undefined)
-      return ", and the stack does not import NVIDIA's item, which is not the first";
+      return ", so the stack does not import NVIDIA's item, which is a later item";
     return `, and the stack imports ${ofNvidia === 0 ? "the first" : "NVIDIA's"} item`;
   };
   return [

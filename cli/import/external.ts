@@ -129,7 +129,7 @@ function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[
 const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
- * The content of files, for a stack in another repository, whose stack file cannot refer to these files. If some values
+ * The content of files, for a stack whose file is in another repository and cannot refer to these files. If some values
  * are in files that were not given, all values are left out: otherwise the checks would report values that the missing
  * files set.
  */

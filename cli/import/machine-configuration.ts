@@ -77,7 +77,7 @@ function machineOf(
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
       ipAddress: address || ownAddress(machine, values),
       controlPlane: machine["type"] !== "worker",
-      // Of a custom image only the name is known. The name of a Factory image contains its schematic.
+      // Only the name of a custom image is known. The name of a Factory image contains its schematic.
       ...defined({ talosImageURL: image && (/\/[0-9a-f]{64}$/.test(image) ? image : whole) }),
       patches: [text],
     },

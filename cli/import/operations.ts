@@ -6,7 +6,7 @@ import { ownDocuments, talosDocuments, valueOfDocument } from "../../components/
 export interface Operations {
   /** The values that the patch adds or replaces, in the form of a machine configuration. */
   text: string;
-  /** Paths of the members that the patch sets or removes, whatever their previous value (RFC 6902, 4.1 to 4.3). */
+  /** Paths of the members that the patch sets or removes. The previous values do not matter (RFC 6902, 4.1 to 4.3). */
   sets: string[][];
   /** Whether the patch has effects that `text` lacks, such as a removal or a changed item of a list. */
   rest: boolean;

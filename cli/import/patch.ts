@@ -139,7 +139,7 @@ export function unfilledIn(text: string): Pick<FieldFinding, "problem" | "remedy
   if (text.includes("{{"))
     return {
       problem: "contains a template of talhelper",
-      remedy: "write the value that `talhelper genconfig` generates from it",
+      remedy: "write the value that `talhelper genconfig` generates from the template",
     };
   return undefined;
 }

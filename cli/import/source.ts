@@ -53,10 +53,10 @@ export interface SourceOptions {
   /** Files of variables. Default: the files that talhelper reads by default. */
   environmentFiles: string[] | undefined;
   schematicFiles: string[];
-  /** Environment variables. A variable in a file overrides one of the same name. */
+  /** Environment variables. A variable in a file overrides the environment variable of the same name. */
   environment: NodeJS.ProcessEnv;
   /**
-   * Folders outside of the project from which a talconfig.yaml or topf.yaml may name files. Default: none.
+   * Folders outside of the project. A talconfig.yaml or topf.yaml may name files in these folders, too. Default: none.
    */
   roots?: readonly string[];
 }

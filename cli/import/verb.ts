@@ -55,7 +55,7 @@ export const importFiles: Verb = {
   summary: "writes a stack file from a talconfig.yaml, a topf.yaml, or machine configurations",
   argument: { name: "FILE", several: true },
   options,
-  more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml, a folder with one of these, or a machine's configuration (output of \`talosctl get machineconfig -o yaml\`, or rendered by talm). Several configurations may be given. The command imports only settings for NVIDIA: the other tool still manages all other settings. If the repository of FILE installs the GPU Operator or the device plugin by Flux or Argo CD, the stack declares this release under external. The stack is written to the file of --out or --stack. Without these options the stack is written to the file of Pulumi's selected stack. If that file names machines already, it is written to standard output. Standard error lists the tasks that remain for you. If tasks remain, the exit status is 1.
+  more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml, a folder with one of these, or a machine's configuration (output of \`talosctl get machineconfig -o yaml\`, or rendered by talm). Several configurations may be given. The command imports only settings for NVIDIA: the other tool still manages all other settings. If the repository of FILE installs the GPU Operator or the device plugin by Flux or Argo CD, the stack declares this release under external. The stack is written to the file of --out or --stack. Without these options the stack is written to the file of Pulumi's selected stack. If that file already names machines, the stack is written to standard output. Standard error lists the tasks that remain for you. If tasks remain, the exit status is 1.
 `,
   run: importAll,
 };

@@ -218,8 +218,8 @@ function machineGroupsOf({ machines, after }: Plan): string[][] {
 }
 
 /**
- * Number of groups before the GPU provider. With `upgrade.first`, the control planes and these workers are upgraded one
- * by one, so each is a group.
+ * Number of groups before the GPU provider. With `upgrade.first`, the control planes and the listed workers are
+ * upgraded one by one, so each of these machines is a group.
  */
 function groupsBeforeProviderOf(plan: Plan): number {
   const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);

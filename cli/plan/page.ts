@@ -20,7 +20,10 @@ import { asCell, asCode, asHtml, asLabel, asProse } from "./markdown";
 /** Properties of a machine that are texts. */
 type RunsText = Exclude<keyof Runs, "extensions">;
 
-/** First line of a page, since the page appears under the name of the account that posts it. */
+/**
+ * First line of a page. It names the author of the texts, since the page appears under the name of the account that
+ * posts it.
+ */
 const source =
   "Generated from the files of this change, so the author of the change wrote the names and texts below.";
 
@@ -182,7 +185,7 @@ function graph(steps: Step[]): string[] {
   ];
 }
 
-/** Words on reboots for a box of the diagram, without the condition. */
+/** Texts about reboots for a box of the diagram, without the condition. */
 const inABox: Record<string, string> = {
   yes: "reboots",
   "only if": "may reboot",

@@ -24,7 +24,7 @@ export interface Screen {
   colour: boolean;
 }
 
-/** Colours of the words on reboots. */
+/** Colours of the texts about reboots. */
 const styles: Record<string, Style> = { yes: "red", "only if": "yellow", no: "green" };
 
 /**
@@ -140,7 +140,7 @@ export function refusalOnScreen(findings: Finding[], { columns, colour }: Screen
   ].join("\n");
 }
 
-/** The comparison with each text on one line and escaped for terminals. */
+/** The comparison for a terminal: each text is on one line and escaped. */
 const inLines = (comparison: Comparison): Comparison =>
   JSON.parse(JSON.stringify(comparison), (_, value: unknown) =>
     typeof value === "string" ? inLine(value) : value,

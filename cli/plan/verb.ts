@@ -123,8 +123,8 @@ function sideOf(
 }
 
 /**
- * Plan of the base's stack file; undefined if the file's shape is wrong or the file cannot be read. Both are no error,
- * since the edit that the plan shows may repair the file.
+ * Plan of the base's stack file; undefined if the file's shape is wrong or the file cannot be read. The function throws
+ * no error in these cases, since the edit that the plan shows may repair the file.
  */
 function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side } {
   try {
@@ -145,7 +145,7 @@ const longestVariable = 131_072;
  * one variable (pulumi/pulumi#8680; pulumi-language-nodejs, constructConfig), so no check in the program could report
  * it.
  *
- * @param config of the stack file, without credentials, which make it longer.
+ * @param config of the stack file, without the credentials. With them the variable is even longer.
  */
 export function tooLong(config: Record<string, unknown>): Finding[] {
   const entries = Object.entries(config).map(([key, value]) => [

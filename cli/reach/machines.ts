@@ -9,7 +9,7 @@ import { endGroup, startGroup } from "../../components/clients/process-groups";
 /** Share of the whole limit for one call. */
 const ONE_CALL = 0.2;
 
-/** The shortest limit in milliseconds: within less, no program would start. */
+/** The shortest limit in milliseconds: a program needs at least this time to start. */
 const LEAST = 1_000;
 
 /**

@@ -2,7 +2,7 @@ import { inTime } from "../../components/clients/clock";
 import { accessOf, type ClusterAccess } from "./access";
 import { type ParsedArgs, type Option, valueOf } from "../verb";
 
-/** Seconds after which a verb by default gives up on reads without an answer. */
+/** Default number of seconds after which a verb ends reads without an answer. */
 const WITHIN = 55;
 
 /**
@@ -26,7 +26,7 @@ export const reachOptions = (withoutTalosconfig: string): Record<string, Option>
 });
 
 /**
- * Reads the cluster that the options name, and gives up at their time limit.
+ * Reads the cluster that the options name, within the time limit from the options.
  *
  * @param read function that reads; `within` is its limit in milliseconds.
  * @throws Error if the options name no cluster or no valid time, or the reads did not end in time.

@@ -25,7 +25,7 @@ export function renderTable(
   const leastWidths = columnMaxima((text) =>
     Math.min(wholeWord, Math.max(...text.split(/\s/).map((word) => widthOf(word)))),
   );
-  // Each column has a blank on both sides and a bar, and the first one a bar before it.
+  // Each column has a blank on both sides and a bar after it. The first column also has a bar before it.
   const room = columns - 3 * head.length - 1;
   if (sum(leastWidths) > room) return renderList(head, rows, { columns, paint });
   const widths = shrinkToFit(naturalWidths, leastWidths, room);

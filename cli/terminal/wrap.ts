@@ -12,7 +12,7 @@ const bullet = 4;
 
 function wrapLine(line: string, columns: number, indent: string): string[] {
   const lines: string[] = [];
-  // Deeper than half the line, the indentation would leave no room for words.
+  // An indentation of more than half the line would leave no room for words.
   const margin = widthOf(indent) <= columns / 2 ? indent : "";
   let current = /^ */.exec(line)![0].slice(0, columns - 1);
   let isBare = true;

@@ -19,7 +19,8 @@ import type { Plan } from "../recipe/types";
  * `nvidia` would delete the operator's RuntimeClass, which has the same name.
  *
  * If the stack creates the RuntimeClass, this resource first waits until the operator's RuntimeClass of that name is
- * gone. It fails if the class has another owner. If another tool owns the RuntimeClass, this resource only checks it.
+ * gone. If the class has another owner, this resource fails. If another tool owns the RuntimeClass, this resource only
+ * checks it.
  */
 export function gpuExposure(
   name: string,

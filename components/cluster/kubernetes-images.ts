@@ -9,9 +9,9 @@ import type { Plan } from "../recipe/types";
 
 /**
  * A resource that pulls the images of a new Kubernetes release onto the machines of a cluster that the stack
- * bootstrapped. The provider puts the configuration of such a machine into effect at once, unless that needs a reboot
- * (`configureOwned`). A component of Kubernetes would then be down while its image is pulled. On other machines, the
- * upgrade pulls the images before it puts the staged configuration into effect.
+ * bootstrapped. The provider puts the configuration of such a machine into effect at once, unless the configuration
+ * needs a reboot (`configureOwned`). Without this resource, a component of Kubernetes would then be down while its
+ * image is pulled. On other machines, the upgrade pulls the images before it puts the staged configuration into effect.
  *
  * @returns undefined if the stack does not bootstrap its cluster.
  */

@@ -110,8 +110,9 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
 }
 
 /**
- * The wanted Kubernetes release of the owned machines. `settingsHash` is a hash of their whole configurations: the stack
- * always applies a configuration as a whole, and so resets a release that was changed by hand.
+ * The wanted Kubernetes release of the owned machines. `settingsHash` is a hash of their whole configurations, because
+ * the stack always applies a whole configuration. So any change of a configuration also resets a release that was
+ * changed by hand.
  */
 function releaseOf(
   machines: readonly DrivenMachine[],
@@ -132,7 +133,7 @@ function releaseOf(
   };
 }
 
-/** A machine whose configuration and image this stack manages, and not Omni (`owned` or `adopted`). */
+/** A machine (`owned` or `adopted`): this stack, and not Omni, manages its configuration and its image. */
 type DrivenMachine = PlannedMachine & {
   configuration: PreflightTask["machines"][number]["configuration"];
 };

@@ -8,7 +8,7 @@ import { PATIENCE } from "./preflight";
 /**
  * Makes a preview warn if its cluster does not answer. Such a preview shows every object as new, and the update would
  * wait for the cluster and then fail. The returned function adds a hook to a resource's options. The hook contacts the
- * cluster only in a preview, and only if the preview creates or changes such a resource.
+ * cluster only in a preview, and only if the preview creates or changes a resource with the hook.
  *
  * @param kubeconfig the argument of the component.
  * @param reasonOf finds the reason why the cluster does not answer; undefined if it answers.

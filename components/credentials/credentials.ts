@@ -282,7 +282,7 @@ function bootstrapFindings({ talosconfig, machineSecrets, kubeconfig }: Credenti
     ...(hasOnlyOne
       ? [
           finding(missing, {
-            problem: `is not set, but ${setCredential} is`,
+            problem: `is not set, but ${setCredential} is set`,
             why: "the CA in machineSecrets signs the client certificate in talosconfig, so both are needed",
             remedy: "set both. If you set neither, the stack creates both",
           }),

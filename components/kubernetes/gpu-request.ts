@@ -24,10 +24,10 @@ export interface GpuRequest {
 }
 
 /**
- * Returns the fields by which a pod requests cards: a limit for an extended resource, or a ResourceClaim. A claim of
- * the user is named in the pod. For any other claim this function creates a ResourceClaimTemplate, from which
- * Kubernetes creates a claim for each pod. A template is immutable, so its name has a hash of its content, and a
- * changed template restarts the pod.
+ * Returns the fields by which a pod requests cards: a limit for an extended resource, or a ResourceClaim. If the user
+ * named a ResourceClaim or a ResourceClaimTemplate, the pod refers to it. For any other claim this function creates a
+ * ResourceClaimTemplate, from which Kubernetes creates a claim for each pod. A template is immutable, so its name has a
+ * hash of its content, and a changed template restarts the pod.
  *
  * @param owner Beginning of the template's name.
  */

@@ -40,8 +40,8 @@ export interface StackContext extends Stages {
   /** Resource whose replacement also replaces the GPU provider. Default: none. */
   exposure?: pulumi.Resource;
   /**
-   * Credentials. The wait for the smoke tests uses the kubeconfig among them; without a kubeconfig, it uses the file
-   * that KUBECONFIG names.
+   * Credentials. The gate, which waits for the smoke tests, uses their kubeconfig. If they have no kubeconfig, the gate
+   * uses the file that KUBECONFIG names.
    */
   secrets?: Secrets;
   /** Restores missing or changed objects. Default: an update touches only objects that the stack changes. */

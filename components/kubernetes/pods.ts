@@ -56,8 +56,8 @@ export const restricted = {
 };
 
 /**
- * Option that keeps objects in the cluster when they leave the stack, if the stack hands them back to another owner
- * (`handBack`).
+ * If the stack hands its objects back to another owner (`handBack`), this option keeps them in the cluster when they
+ * leave the stack.
  */
 export const keepOnDelete = ({
   handBack,
@@ -97,8 +97,8 @@ export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
 
 /**
  * Update strategy that replaces all pods of a DaemonSet at once. If the pods were replaced one after another, the ten
- * minutes that Pulumi waits for a DaemonSet would suffice for about sixty pods. Nothing is lost: a power limit and the
- * marker files outlast a restart of the pod that sets them.
+ * minutes that Pulumi waits for a DaemonSet would suffice only for about sixty pods. Nothing is lost: a power limit and
+ * the marker files outlast a restart of the pod that sets them.
  */
 const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
@@ -181,13 +181,13 @@ export const ownedName = (owner: string, beginning: string): string =>
   `${beginning}-${shortHash(owner, 6)}`;
 
 /**
- * Annotation of a Job that makes the next update replace the Job if it has not succeeded. Without it, a failed Job,
- * which never runs again, would fail every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go,
+ * An annotation for Jobs: if such a Job has not succeeded, the next update replaces it. A failed Job never runs again,
+ * so without the annotation every later update would fail too (pulumi-kubernetes, provider/pkg/provider/provider.go,
  * Diff).
  */
 export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
 
-/** A reference of one variable to another that the kubelet expands; `$$(` is not a reference. */
+/** A reference to another variable, which the kubelet replaces by that variable's value; `$$(` is not a reference. */
 const reference = /(?<!\$)\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g;
 
 /**

@@ -11,9 +11,9 @@ const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,util
 const checkSeconds = 1800;
 
 /**
- * Script that sets the power limit of every card. It repeats this, because a reboot or a reload of the driver resets
- * the limit (nvidia-smi manual, --power-limit). If a card does not accept the limit, the script fails with a message
- * that names the card's range. Each check also logs the card's utilisation, which helps to watch shared cards.
+ * Script that sets the power limit of every card. It checks the limits regularly, because a reboot or a reload of the
+ * driver resets them (nvidia-smi manual, --power-limit). If a card does not accept the limit, the script fails with a
+ * message that names the card's range. Each check also logs the card's utilisation, which helps to watch shared cards.
  */
 const script = `
 set -u

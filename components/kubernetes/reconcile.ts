@@ -16,8 +16,8 @@ const LIMIT = "10m";
  * missing or changed objects with Pulumi's field manager and with the inputs that Pulumi would send, so that Pulumi
  * owns the fields.
  *
- * Each step of `gpuStack` has its own check, so that the objects that a step needs exist before it. Without a token
- * nothing is checked.
+ * Each step of `gpuStack` has its own check, so that all objects that a step needs exist before the step begins.
+ * Without a token nothing is checked.
  */
 export const reconciling = (name: string, token: string | undefined, secrets: Secrets) => ({
   token,
@@ -36,8 +36,8 @@ class Step {
   ) {}
 
   /**
-   * Options that add an object to the step. Their transformation runs after the ones that change the object, so it
-   * records the final inputs.
+   * Options that add an object to the step. Their transformation runs after the transformations that change the object,
+   * so it records the final inputs.
    */
   with(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
     if (this.token === undefined) return opts;

@@ -10,9 +10,9 @@ import { outlasting } from "./timeouts";
  * objects are ready. The gate (`testsPassed`) waits for the pods that the operator starts afterwards.
  *
  * @param limit Seconds within which the chart's objects must become ready.
- * @param reconcileToken A new text makes Helm upgrade the release to its present state, which restores missing objects
- *   (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm stores the token as the revision's
- *   description.
+ * @param reconcileToken If this text changes, Helm upgrades the release even without another change, which restores
+ *   missing objects (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm stores the token as the
+ *   revision's description.
  */
 export function gpuRelease(
   name: string,
@@ -54,20 +54,20 @@ export function gpuRelease(
 /**
  * Whether Helm must replace the existing objects of the chart (`--force`, pkg/kube/client.go, updateResource), because
  * a patch would keep a field that the chart no longer sets. The device plugin's chart has a service account only with a
- * `config`, which time slicing adds. If `serviceAccountName` leaves the DaemonSet, a patch leaves its alias
- * `serviceAccount`, from which the API server sets `serviceAccountName` again (kubernetes,
- * pkg/apis/core/v1/conversion.go, Convert_v1_PodSpec_To_core_PodSpec). Helm then deletes the account, and the DaemonSet
- * can no longer create pods.
+ * `config`, which time slicing adds. If the chart no longer sets `serviceAccountName` in the DaemonSet, a patch removes
+ * this field, but not its alias `serviceAccount`. From the alias the API server sets `serviceAccountName` again
+ * (kubernetes, pkg/apis/core/v1/conversion.go, Convert_v1_PodSpec_To_core_PodSpec). Helm then deletes the account, and
+ * the DaemonSet can no longer create pods.
  */
 const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-device-plugin";
 
 /**
- * Inputs of a release that decide which CRDs its chart has. Helm installs the CRDs of a chart's crds folder with a new
- * release, but not with an upgrade (helm, pkg/action/upgrade.go). So Pulumi replaces a release if one of these inputs
- * changes. In the device plugin's chart, `nfd` and `gfd` both add the CRDs of Node Feature Discovery. Without these
- * CRDs the pods of Node Feature Discovery and of GPU feature discovery exit. A new release of LeaderWorkerSet, such as
- * 0.9.0, may bring CRDs that its controller needs. The LeaderWorkerSets and their pods stay in the cluster during the
- * replacement.
+ * Inputs of a release that decide which CRDs its chart has. Helm creates the CRDs of a chart's crds folder when it
+ * installs a release, but not when it upgrades the release (helm, pkg/action/upgrade.go). So Pulumi replaces a release
+ * if one of these inputs changes. In the device plugin's chart, `nfd` and `gfd` both add the CRDs of Node Feature
+ * Discovery. Without these CRDs the pods of Node Feature Discovery and of GPU feature discovery exit. A new version of
+ * the LeaderWorkerSet chart, such as 0.9.0, may bring CRDs that its controller needs. The LeaderWorkerSets and their
+ * pods stay in the cluster during the replacement.
  */
 const kindsComeWith: Record<string, string[]> = {
   "nvidia-device-plugin": ["values.nfd", "values.gfd"],

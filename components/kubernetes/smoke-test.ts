@@ -50,9 +50,9 @@ export const testRequest = (
  * resource, or claims one card. Its image exits with 0 only if the card computed correctly. A second container requests
  * no card, and reports which cards it sees.
  *
- * A Job is immutable, so Pulumi replaces it if it failed, or if what it tests has changed: its pod has a hash of the
- * driver, the machine's GPU configuration and the release. Pulumi generates a new name each time, so the new Job runs
- * before the old one is deleted. The replacement does not replace the resources that wait for the test.
+ * A Job is immutable, so Pulumi replaces it if it failed, or if a tested value has changed: the Job's pod has a hash of
+ * the driver, the machine's GPU configuration and the release. Pulumi generates a new name each time, so the new Job
+ * runs before the old one is deleted. The replacement does not replace the resources that wait for the test.
  *
  * @param name Name of the resource, short enough for the digits that Pulumi adds.
  * @param limit Seconds within which the test must pass. They include the wait for the device plugin and for the image.
@@ -126,8 +126,8 @@ function splitOf(
 }
 
 /**
- * The GPU resource that the test requests. It is the resource that the workloads request. If the machine does not offer
- * this resource, it is another one that the machine offers, e.g. whole cards in a cluster with MIG devices.
+ * The GPU resource that the test requests. It is the resource that the workloads request, if the machine offers this
+ * resource. Otherwise it is another resource of the machine, e.g. whole cards in a cluster with MIG devices.
  */
 export const resourceOf = (
   { resourceName }: KubernetesRecipe,

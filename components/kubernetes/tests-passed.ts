@@ -18,8 +18,8 @@ export interface Tests {
   limit: number;
   secrets: Secrets;
   /**
-   * Whether a test counts as failed if no GPU resource unit becomes free for it within the limit. Default false: its
-   * machine counts as untested.
+   * Whether a test counts as failed if no GPU resource unit becomes free for it within the limit. Default: false; the
+   * machine then counts as untested.
    */
   mustPass?: boolean;
   /** Text whose change makes the gate run again. Default none. */
@@ -93,7 +93,7 @@ export function testsPassed(
   untested(gate).apply((untestedMachines) => {
     for (const [machine, why] of Object.entries(untestedMachines)) {
       const effect =
-        "its cards were not tested, because a smoke test never evicts pods; the next change of the machine or of the GPU provider tests them again";
+        "its cards were not tested, because a smoke test never evicts pods; the test runs again at the next change of the machine or of the GPU provider";
       void pulumi.log.warn(`machines.${machine}: ${why}; ${effect}`, gate);
     }
   });

@@ -38,9 +38,9 @@ const ready =
   'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 
 /**
- * Creates the DaemonSet that keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands
- * wait. On Talos ≤ 1.12 the operator's validator would never write them, because it looks for NVIDIA's libraries in
- * folders that Talos does not use (gpu-operator#1687). A node label keeps the validator off the node.
+ * Creates the DaemonSet that keeps the marker files under `/run/nvidia/validations`. The GPU Operator's operands wait
+ * for these files. On Talos ≤ 1.12 the operator's validator would never write them, because it looks for NVIDIA's
+ * libraries in folders that Talos does not use (gpu-operator#1687). A node label keeps the validator off the node.
  *
  * @returns undefined if the release's own validator writes the files.
  */

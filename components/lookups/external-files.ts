@@ -11,8 +11,8 @@ import { projectRootOf, reasonOf, readTextWithin } from "./bounded-file";
  *
  * @param folder base of relative paths. Default: the working folder, which in Pulumi is the folder of the stack file.
  * @param readText reads a file, or throws the reason why it cannot. Default: reads regular files of at most 1 MiB in
- *   the repository or project of that folder. No other files, because a stack file may come from a stranger, and a plan
- *   prints the files' content.
+ *   the repository or project of that folder. It reads no other files, because a stack file may come from a stranger,
+ *   and a plan prints the files' content.
  */
 export function withExternal(
   { external }: AskedStack,

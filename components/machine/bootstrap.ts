@@ -60,8 +60,8 @@ export function bootstrapCluster(
 }
 
 /**
- * The credentials of a cluster: those of the arguments, or new ones. No later change of the stack changes the new
- * secrets, because a cluster without its secrets is lost.
+ * The credentials of a cluster: those of the arguments, or new ones. The new secrets stay the same at every later
+ * change of the stack, because a cluster without its secrets is lost.
  */
 export function clusterCredentials(
   name: string,
@@ -78,7 +78,7 @@ export function clusterCredentials(
     `${name}-secrets`,
     { talosVersion },
     // No `additionalSecretOutputs`: the provider marks fields within these outputs (terraform-provider-talos v0.11.0,
-    // `Sensitive`), and of a secret within a secret, Pulumi's SDK passes on only the wrapper (@pulumi/pulumi 3.248.0,
+    // `Sensitive`). If a secret contains a secret, Pulumi's SDK passes on only the wrapper (@pulumi/pulumi 3.248.0,
     // runtime/rpc.ts, deserializeProperty). The kinds of secrets depend on the Talos release, but a cluster keeps the
     // secrets of its creation.
     { ...opts, ignoreChanges: ["talosVersion"] },

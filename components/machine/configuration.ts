@@ -74,7 +74,7 @@ const configureOwned: Configuring = (name, machine, access, opts) => {
         : client.endpoints.apply((endpoints) => endpointFor(address, endpoints)),
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
-      // Patches are not secret. Passed here, and not to the generation, they appear in a preview.
+      // Patches are not secret. They are passed here, and not to the generation, so that a preview shows them.
       configPatches: withTokenNote(patches, reconcileToken),
       // In maintenance mode the first configuration takes effect at once and installs Talos. Later configurations that
       // need a reboot are staged, so that the upgrade program reboots the machines in order (terraform-provider-talos

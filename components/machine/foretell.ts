@@ -102,10 +102,10 @@ export function predictUpdate(
 }
 
 /**
- * A stand-in for a resource that is just being registered, as the subject of a message. If Pulumi refuses the real
- * resource, the resource's own URN never resolves. The SDK would then delay every later message of the process forever
- * (sdk/nodejs/log/index.ts, `lastLog`), and the program would never end. With the Automation API, the next update of
- * the same process would not end either.
+ * A placeholder for a resource whose registration is not complete yet, as the subject of a message. If Pulumi refuses
+ * the real resource, the resource's own URN never resolves. The SDK would then delay every later message of the process
+ * forever (sdk/nodejs/log/index.ts, `lastLog`), and the program would never end. With the Automation API, the next
+ * update of the same process would not end either.
  */
 const named = (urn: pulumi.URN): pulumi.Resource =>
   ({ urn: pulumi.output(urn) }) as pulumi.Resource;

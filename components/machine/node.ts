@@ -10,8 +10,8 @@ import { shortHash } from "../recipe/short-hash";
  * because server-side apply treats all taints of a node as one list: it would replace them all with the stack's taints.
  *
  * The patch is forced, because Talos, the operator and kubectl may own the same labels, and the stack decides. The
- * patch's field manager has a fixed name. A name that Pulumi generates would be a new one after a killed update, and
- * nothing would remove the labels of the first manager.
+ * patch's field manager has a fixed name. Otherwise Pulumi would generate a new name after a killed update, and nothing
+ * would remove the labels of the first manager.
  *
  * @param upgraded the resource that upgrades the machine: once it exists, the node may be changed.
  * @param provider Kubernetes provider of a cluster that this stack bootstraps. Default: the provider of the options.

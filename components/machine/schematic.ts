@@ -14,7 +14,8 @@ type SchematicToRegister = Pick<MachineRecipe, "schematic" | "schematicId">;
  * A changed schematic replaces the resource. An update in place would keep the old ID: pulumi-talos 0.8.1 asks for
  * no replacement, and the engine keeps the ID of an updated resource.
  *
- * @returns the schematic's ID. A preview returns the computed ID, an update the Factory's ID, which must be equal.
+ * @returns the schematic's ID. A preview returns the computed ID. An update returns the Factory's ID, which must equal
+ *   the computed ID.
  */
 export function registerSchematic(
   name: string,

@@ -53,7 +53,7 @@ export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): Upgra
   const read = readSchematic(schematic);
   if (read === undefined)
     throw new Error(
-      `machine.schematic: is not a schematic; the upgrade program reads the image's extensions and kernel arguments from it; write the YAML that the Image Factory accepts, e.g. "customization: { systemExtensions: … }"`,
+      `machine.schematic: is not a schematic; the upgrade program reads the image's extensions and kernel arguments from this field; write the YAML that the Image Factory accepts, e.g. "customization: { systemExtensions: … }"`,
     );
   const { extensions, kernelArgs, overlay } = read;
   return { extensions, kernelArgs, ...defined({ overlay }) };

@@ -19,8 +19,8 @@ interface Schema {
 
 /**
  * Serves the components to programs in YAML, Python and Go, with the packaged schema. By default Pulumi's host
- * generates the schema again for each request, which takes three seconds, and leaves out the content of docstring tags
- * (pulumi/pulumi, sdk/nodejs/provider/experimental/provider.ts, `ComponentProvider`).
+ * generates the schema again for each request, which takes three seconds. The generated schema also lacks the content
+ * of docstring tags (pulumi/pulumi, sdk/nodejs/provider/experimental/provider.ts, `ComponentProvider`).
  *
  * @param text the schema: `sdk/schema.json`.
  */

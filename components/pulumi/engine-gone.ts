@@ -1,7 +1,7 @@
 import * as http2 from "node:http2";
 import * as pulumi from "@pulumi/pulumi";
 
-/** Other sources for the engine's address than the arguments of the process. */
+/** Sources of the engine's address, in addition to the arguments of the process. */
 export interface Sources {
   /** The address from the SDK, because Pulumi's `cmd/run` removes the arguments. */
   ofProgram: () => string | undefined;

@@ -23,8 +23,8 @@ export const accessRules: InputRules = {
 
 /**
  * The inputs with which Pulumi registers a workload's component: all arguments except those that resolve only after the
- * cluster's smoke tests. The workload's namespace, volume and Service depend on the component. With these arguments
- * among its inputs, they would wait for the smoke tests too.
+ * cluster's smoke tests. The workload's namespace, volume and Service depend on the component. If the component's
+ * inputs contained these arguments, the namespace, volume and Service would wait for the smoke tests too.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
   const {
@@ -52,7 +52,7 @@ export interface GpuAccess {
   tolerations?: GpuToleration[];
   /**
    * Text that names the GPU provider and how Talos injects devices, e.g. `operator on cdi`. It is an annotation of the
-   * pods. So a change of either restarts the server, and the update waits for the restart. Default: none.
+   * pods, so the server restarts if the text changes. The update waits for the restart. Default: none.
    */
   exposure?: string;
   /** Seconds within which the workload must be ready, including the pull of its image. Default: 1200. */

@@ -50,9 +50,9 @@ const withoutGpu =
  * namespace that the stack creates also waits for this namespace.
  *
  * Pulumi deletes the resources of one dependency level at the same time, and starts the next level when all are gone
- * (pulumi, pkg/resource/deploy/step_generator.go, ScheduleDeletes). All namespaces are on one level, so a destroy waits
- * only once for the at least five seconds that Kubernetes needs to delete a namespace (kubernetes,
- * pkg/controller/namespace, namespaceDeletionGracePeriod).
+ * (pulumi, pkg/resource/deploy/step_generator.go, ScheduleDeletes). Kubernetes needs at least five seconds to delete a
+ * namespace (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod). All namespaces are on one level, so a
+ * destroy waits only once for such a deletion.
  */
 export function waitingFor(ahead: pulumi.Resource[]): pulumi.ResourceTransformation {
   const createdNamespaces = new Map<unknown, pulumi.Resource>();

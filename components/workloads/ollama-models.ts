@@ -40,7 +40,8 @@ export function fullName(model: string): string {
 
 /**
  * Creates a Job for each model, which makes the running server pull the model. The package uses no postStart hook for
- * this: the container would not become ready during the pull, and a failed pull would kill it (ollama-helm#68, #100).
+ * this: the container would not become ready during the pull, and a failed pull would kill the container
+ * (ollama-helm#68, #100).
  *
  * @param endpoint URL of the server.
  * @returns The Jobs; none while the server is inactive.

@@ -30,9 +30,9 @@ export interface Server {
 }
 
 /**
- * Number of failures that a startup probe allows for a server that downloads at its first start. The probes go on for
- * an hour, or for the server's time limit if that is longer. A probe that gave up earlier would restart the download.
- * The Deployment's deadline reports a server that is late.
+ * Number of failures that the startup probe of a server allows. At its first start the server may download its data. So
+ * the probes go on for an hour, or for the server's time limit if this is longer. With fewer allowed failures, the
+ * kubelet would restart the server and its download. The Deployment's deadline reports a server that is late.
  *
  * @param period Seconds between two probes.
  */

@@ -57,7 +57,7 @@ export class Vllm extends pulumi.ComponentResource {
         env: [...secretsOf(args), ...(machines > 1 ? betweenMachines(fabric?.settings) : [])],
         // The image needs root: it has its caches under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
-        // The first start downloads the model and compiles for the card; /health answers once it is loaded.
+        // The first start downloads the model and compiles for the card; /health answers once the model is loaded.
         startupProbe: {
           ...alive,
           periodSeconds: 10,

@@ -107,7 +107,9 @@ test("a stack that bootstraps its cluster refuses a kubeconfig, and a talosconfi
     /kubeconfig: is set, but this stack bootstraps its cluster/,
   );
   const withTalosconfig = await runStack("modern", { "talos-gpu:talosconfig": talosconfig });
-  expect(withTalosconfig.error?.message).toMatch(/machineSecrets: is not set, but talosconfig is/);
+  expect(withTalosconfig.error?.message).toMatch(
+    /machineSecrets: is not set, but talosconfig is set/,
+  );
 });
 
 test("a stack that bootstraps its cluster ignores KUBECONFIG", async () => {

@@ -68,7 +68,10 @@ export function livingEvents(
   });
 }
 
-/** Whether the lists could be read that contain every existing object of that kind, or its owner. */
+/**
+ * Whether the doctor could read all lists for a kind. Together they contain every existing object of the kind, or its
+ * owner.
+ */
 function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects): boolean {
   const lists: Record<string, unknown[]> = {
     Pod: [pods, deployments, daemonSets, jobs],

@@ -107,7 +107,7 @@ export async function observeCluster(
   };
 }
 
-/** Kinds that a read-only role usually cannot read. The doctor then does without the checks that use them. */
+/** Kinds that a read-only role usually cannot read. The doctor then skips the checks that use these kinds. */
 const oftenHidden: Kind[] = ["releases"];
 
 const reasonsOf = (failed: Failed[]): string[] => [

@@ -205,8 +205,8 @@ const unknownId = "0".repeat(64);
 const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
 
 /**
- * An installer image in the form for a talconfig: an Image Factory's image without its tag, since its name contains the
- * schematic's ID. A custom image keeps its tag.
+ * An installer image in the form for a talconfig. An Image Factory's image, whose name contains the schematic's ID, has
+ * no tag there. A custom image keeps its tag.
  */
 const imageName = (image: string | undefined, whole: string | undefined): string | undefined =>
   image === undefined || /\/[0-9a-f]{64}$/.test(image) ? image : whole;
@@ -251,7 +251,8 @@ function contextOf(
 const mostTemplates = 10_000;
 
 /**
- * Files of a folder and its subfolders that topf uses as patches, by name. Symbolic links are followed, as topf does.
+ * Files of a folder and its subfolders that topf uses as patches, by name. Like topf, the function follows symbolic
+ * links.
  */
 function patchesBelow(folder: string, isOfProject: Reading["isOfProject"], depth = 0): string[] {
   if (depth > 8 || !fs.existsSync(folder) || !isOfProject(folder)) return [];

@@ -82,8 +82,9 @@ export function guarded(
 
 /**
  * Whether Pulumi must delete an object before it creates the replacement, because both have the same name. False for a
- * Job, because Pulumi generates a new name. False for a namespace, because its deletion deletes its content. False for
- * a PersistentVolumeClaim: Pulumi then tries to create the replacement first, and the guard's hook refuses that.
+ * Job, because Pulumi generates a new name. False for a namespace, because a deletion of the namespace also deletes all
+ * objects in it. False for a PersistentVolumeClaim: Pulumi then tries to create the replacement first, and the guard's
+ * hook refuses that.
  */
 const keepsItsName = (
   type: string,

@@ -20,8 +20,9 @@ const annotationsOf = (object: LiveObject | undefined): Record<string, string> =
 
 /**
  * Finding if a stack must not install LeaderWorkerSet, because the cluster has another installation of it. A cluster
- * can have only one, because the names of its webhooks are fixed. Charts up to 0.7.0 contain the CRD as a template. An
- * upgrade from such a chart to a later one deletes the CRD, and with it every LeaderWorkerSet of the cluster (lws#880).
+ * can have only one installation, because the names of the webhooks are fixed. Charts up to 0.7.0 contain the CRD as a
+ * template. An upgrade from such a chart to a later one deletes the CRD, and with it every LeaderWorkerSet of the
+ * cluster (lws#880).
  */
 export async function foreignSets(
   objects: Pick<ClusterObjects, "read">,
@@ -52,7 +53,7 @@ export async function foreignSets(
   return {
     field,
     problem: "the cluster already has a LeaderWorkerSet controller",
-    why: "two controllers would answer the same webhooks, and Helm refuses to install a second one",
+    why: "two controllers would answer the same webhooks, and Helm refuses to install a second controller",
     remedy: "remove this field: workloads then use the existing controller",
   };
 }

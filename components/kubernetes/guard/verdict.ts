@@ -57,8 +57,9 @@ const pendingCreate =
  * @param owner Owner of the new object; undefined in a first preview, where it is not known yet.
  * @param preview Whether this is a preview. A preview accepts an existing object of the same resource if the update may
  *   delete the object. It refuses an object that keeps data, also with `--replace`: Pulumi would create the new object
- *   first and then delete the old one by its name, which the new one also has. It also refuses a PersistentVolumeClaim
- *   without a volume, because a pod may bind the new claim before Pulumi deletes it.
+ *   first, and then delete the old one by its name. The new object has the same name, so Pulumi would delete the new
+ *   one. The preview also refuses a PersistentVolumeClaim without a volume, because Pulumi would delete the new claim,
+ *   which a pod may have bound by then.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,
@@ -202,15 +203,15 @@ export function verdictOnRelease(
   }
   // At preview, this may be the stack's own release with earlier values, which only the update replaces.
   if (preview && isChart) {
-    const message = `${title}: already exists with other values. If it belongs to this stack, the update replaces it. If not, uninstall it first or choose another namespace: the update would fail here, after it has upgraded the machines`;
+    const message = `${title}: already exists with other values. If it belongs to this stack, the update replaces it. If it does not, uninstall the release first, or choose another namespace: otherwise the update upgrades the machines, and then fails at this release`;
     return { toDelete: [], message };
   }
   return { refuse: foreignRelease(title, lastRecord, isChart ? step.name : undefined) };
 }
 
 /**
- * Finding about an existing release that counts as another owner's: neither its namespace nor its values are this
- * stack's, and the stack does not take it over.
+ * Finding about an existing release that counts as the release of another owner: its namespace does not belong to this
+ * stack, its values differ from the stack's, and the stack does not take it over.
  */
 const foreignRelease = (
   field: string,

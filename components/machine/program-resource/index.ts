@@ -21,9 +21,9 @@ export interface ProgramUse {
   secrets: Secrets;
   /** Limit of one run, a Go duration. */
   limit: string;
-  /** Text that makes the program run again when it changes. Default none. */
+  /** Text whose change makes the program run again. Default none. */
   reconcileToken?: string | undefined;
-  /** Values that replace the resource when one of them changes. Default none. */
+  /** If one of these values changes, Pulumi replaces the resource. Default none. */
   triggers?: string[];
   /**
    * True if the verb does not need the output of its last run, so that Pulumi does not pass this output. Pulumi would

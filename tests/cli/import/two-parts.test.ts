@@ -44,7 +44,7 @@ describe("import of several items for containerd's part", () => {
     const { extra, notes } = importPatches("v1.14.1", [imagesPart, runtimePart]);
     expect(extra).toBeUndefined();
     expect(notes).toMatch(
-      /only the first item has an effect, and the stack does not import NVIDIA's item, which is not the first$/m,
+      /only the first item has an effect, so the stack does not import NVIDIA's item, which is a later item$/m,
     );
     expect(notes).not.toMatch(/delete the file from/);
   });
