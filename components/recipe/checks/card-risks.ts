@@ -36,7 +36,7 @@ export const cardRisks = {
   },
   "card-alike": {
     severity: "note",
-    rule: "All cards of a machine are of one model, and of one size of memory",
+    rule: "All cards of a machine have the same model and the same size of memory",
     source: "k8s-device-plugin, README: a node has one resource for all of its cards",
     ofFiles: false,
     find: findPerMachine(({ name, cards }) =>
@@ -60,7 +60,7 @@ export const cardRisks = {
   },
   "card-memory": {
     severity: "warning",
-    rule: "If some sizes of a card's model do not meet a claim, the stack sets the memory of this card",
+    rule: "If a card's model exists with several sizes of memory, and only some of these sizes meet a claim, the stack sets the card's memory",
     source: "NVIDIA's data sheets; dra-driver-nvidia-gpu, capacity of a device",
     ofFiles: false,
     find: ({ spec, machines }) =>

@@ -128,7 +128,7 @@ function unsupportedCard(model: string): FindingText | undefined {
   if (isTooOld(model))
     return {
       problem: `"${model}" is too old`,
-      why: "drivers newer than branch 470 do not find cards of Kepler or older, and all drivers of Talos are newer",
+      why: "drivers newer than branch 470 do not find cards of the Kepler architecture or an older one, and all drivers of Talos are newer",
       remedy:
         "leave out `gpus` of this machine, or install a card with the Maxwell architecture or a newer one",
     };
@@ -150,8 +150,8 @@ function unsupportedCard(model: string): FindingText | undefined {
 }
 
 /**
- * Known models whose names resemble a name. The results are cached, because the machines of a fleet have the same few
- * cards.
+ * Known models whose names resemble the given name. The results are cached, because the machines of a fleet have the
+ * same few cards.
  */
 const modelsNear = remembering(
   (name: string) => closestOnes(name, knownModels()),

@@ -99,7 +99,7 @@ export const chartChecks = {
     },
   },
   "plugin-namespace": {
-    rule: "NVIDIA's pods run in none of the namespaces default, kube-public and kube-node-lease, which refuse privileged pods",
+    rule: "NVIDIA's pods do not run in the namespaces default, kube-public and kube-node-lease, which refuse privileged pods",
     source:
       "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
     ofFiles: true,
@@ -201,7 +201,7 @@ const whyNotTwo = "two GPU providers would hand out the same GPUs";
 const supported = {
   gpuOperator: {
     isSupported: (version: semver.SemVer) => semver.gte(version, "24.6.0"),
-    why: "the operator's releases are named by year and month, and releases before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
+    why: "the operator's releases are named by year and month, and releases before v24.6.0 look for the driver's devices below /run/nvidia/driver, a folder that Talos lacks",
     example: "v26.3.3",
   },
   devicePlugin: {

@@ -46,7 +46,7 @@ function tolerationFindings(tolerations: unknown): Finding[] {
           {
             check: "shape",
             field: `tolerations[${index}].value`,
-            problem: "is set together with operator Exists",
+            problem: "is set together with `operator: Exists`",
             why: "Kubernetes refuses the pod, because Exists does not compare the value",
             remedy: "leave it out, or write `operator: Equal`",
           },

@@ -58,8 +58,8 @@ export interface Check {
   source: string;
   /**
    * Whether the check applies to a file that belongs to no stack (`talos-gpu check`). For such a file, another tool
-   * sets the machine's containerd configuration, labels, kernel modules and image. `check` makes up the other fields of
-   * a stack. So a rule that only stacks must obey would refuse correct files.
+   * sets the machine's containerd configuration, labels, kernel modules and image. The command invents the other
+   * fields of a stack. So a rule that only stacks must obey would refuse correct files.
    */
   ofFiles: boolean;
   find: Find;

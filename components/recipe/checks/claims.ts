@@ -57,7 +57,7 @@ export const claimChecks = {
     },
   },
   claims: {
-    rule: "A stack with claims sets dra, and each claim fits a machine. A claim that names a ResourceClaim or a template sets no other field. Pods on several machines use no common ResourceClaim",
+    rule: "A stack with claims sets dra, and each claim fits a machine. A claim that names a ResourceClaim or a template sets no other field. Pods on different machines do not use the same ResourceClaim",
     source:
       "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
     ofFiles: true,
@@ -69,7 +69,7 @@ export const claimChecks = {
         return {
           field: ".claim",
           problem: "is set without dra",
-          why: "without dra a pod requests a number of cards and cannot choose among them",
+          why: "without dra, a pod requests only a number of cards, and cannot choose certain cards",
           remedy:
             "leave it out and choose machines by nodeSelector, or use `dra` to give cards to pods",
         };

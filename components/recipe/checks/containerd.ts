@@ -105,7 +105,7 @@ export const containerdChecks = {
     }),
   },
   "default-runtime": {
-    rule: `Only a machine with a GPU has "nvidia" as the default runtime. On Talos 1.13 and 1.14 it has this default only for a device plugin before ${firstByCdi}`,
+    rule: `Only a machine with a GPU has "nvidia" as the default runtime. On Talos 1.13 and 1.14, the machine has this default only with a device plugin older than ${firstByCdi}`,
     source:
       "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
     ofFiles: true,

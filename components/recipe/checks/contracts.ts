@@ -1,7 +1,10 @@
 import { contractMinor, contractOf } from "../facts/contract";
 import type { Checks } from "./check";
 
-/** Checks of version contracts: the Talos release for which a machine's configuration is generated. */
+/**
+ * Checks of version contracts. A version contract is the Talos version for which the stack generates a machine's
+ * configuration.
+ */
 export const contractChecks = {
   "contract-pinned": {
     severity: "warning",

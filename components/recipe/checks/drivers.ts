@@ -89,7 +89,7 @@ export const driverChecks = {
         isSupported: (driver, least) => compareDotted(driver, least) >= 0,
         findingText: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
           problem: `${driver}, but the ${card.model} of ${machineName} needs ${bound} or newer`,
-          why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
+          why: "the driver does not know the card: the modules load, but nvidia-smi finds no devices",
           ...(otherBranchRemedy ?? { remedy: "use a newer Talos version" }),
         }),
       }),
@@ -104,7 +104,7 @@ export const driverChecks = {
         isSupported: (driver, last) => majorOf(driver) <= last,
         findingText: ({ driver, card, machineName, bound, otherBranchRemedy }) => ({
           problem: `${driver}, but the ${card.model} of ${machineName} (${card.architecture}) is supported only up to branch ${bound}`,
-          why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
+          why: "newer drivers no longer support this architecture: the modules load, but nvidia-smi finds no devices",
           ...(otherBranchRemedy ?? { remedy: "stay on an older Talos version" }),
         }),
       }),
@@ -256,7 +256,10 @@ interface UnsupportedDriver<Bound> {
   machineName: string;
   /** The oldest driver, or the last branch, that supports the card. */
   bound: Bound;
-  /** Remedy that selects a driver with support for the card; undefined if no branch of the release has one. */
+  /**
+   * Remedy that selects a driver with support for the card; undefined if no branch of the Talos version has such a
+   * driver.
+   */
   otherBranchRemedy: Pick<FindingText, "remedy" | "ofFiles"> | undefined;
 }
 

@@ -54,7 +54,7 @@ export const externalRisks = {
             problem: `no file sets the namespace of the release, so the plan assumes ${release.namespace}`,
             why: "`talos-gpu doctor` has to search the whole cluster for the release",
             remedy:
-              "write the namespace here, or add to external.files the file that sets it (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
+              "write the namespace here, or list under external.files the file that sets the namespace (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
           }
         : undefined,
     ),

@@ -88,7 +88,7 @@ function unstatedKind({ plan }: CheckContext): Found {
   return {
     field: "external.kind",
     problem: isUnread ? "is not set, and the files were not read" : "is missing",
-    why: "each kind of GPU provider needs other node labels and other values",
+    why: "each kind of GPU provider needs different node labels and values",
     remedy: isUnread
       ? "write gpuOperator, devicePlugin or dra, or read the files in a TypeScript program with `await GpuCluster.withFacts(args)`"
       : "write gpuOperator, devicePlugin or dra, or list under external.files the files that install the GPU provider",
@@ -122,7 +122,7 @@ function settingsWithOwnValues({ plan }: CheckContext, { kind, field }: OwnValue
       ? {
           field: "monitoring.serviceMonitor",
           problem: `is set together with ${fieldText}`,
-          why: "the operator creates this ServiceMonitor by the values of its release, which the stack does not change",
+          why: "the operator creates this ServiceMonitor if the values of its release enable it, and the stack does not change those values",
           remedy:
             "remove this field, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` in those values",
         }
@@ -155,7 +155,7 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
     ? {
         field: `${field}.values.${path.join(".")}`,
         problem: `is not set, and the chart's default does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
-        why: "Kubernetes would schedule no pod of NVIDIA's on this node, so the node would offer no GPU",
+        why: "Kubernetes would schedule none of NVIDIA's pods on this node, so the node would offer no GPU",
         remedy:
           "write a list with the chart's default tolerations (`helm show values`) and a toleration of this taint",
       }

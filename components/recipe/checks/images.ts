@@ -69,9 +69,9 @@ export const imageChecks = {
           field: `.extensions[${index}]`,
           problem: `${name} is not part of Talos ${spec.talosVersion}`,
           why: "the Image Factory would fail when the machine pulls its image during the upgrade",
-          remedy: `use a Talos release with this extension (${range}), or leave the extension out (and list it under drop.extensions if the machine runs it now)`,
+          remedy: `use a Talos version with this extension (${range}), or leave the extension out (and list it under drop.extensions if the machine runs it now)`,
           ofFiles: {
-            remedy: `use a Talos release with this extension (${range}), or leave the extension out`,
+            remedy: `use a Talos version with this extension (${range}), or leave the extension out`,
           },
         };
       }),
@@ -143,7 +143,7 @@ export const imageChecks = {
     find: combine(findPerMachine(machineArgs), findPerPatch(patchArgs)),
   },
   "module-parameters": {
-    rule: "moduleParameters has only well-formed parameters of modules that this package loads and that no patch lists",
+    rule: "Each parameter in moduleParameters is well-formed, and belongs to a module that this package loads and that no patch lists",
     source:
       "talos v1.13.9, machine.kernel.modules[].parameters; pkg/machinery/config/types/v1alpha1: of two items with a name the last one's parameters win",
     ofFiles: true,
@@ -167,7 +167,7 @@ export const imageChecks = {
             field,
             problem: `the package does not load the module ${module} on this machine (${loadedText})`,
             why: "the parameters would have no effect",
-            remedy: `${didYouMean(module, loadedModules)}load ${module} and set its parameters by machine.kernel.modules in a patch, or remove the parameters`,
+            remedy: `${didYouMean(module, loadedModules)}load ${module} and set its parameters in a patch (machine.kernel.modules), or remove the parameters`,
           };
         const patchWithModule = [...clusterPatches, ...machine.patches].find(({ modules }) =>
           modules.some(({ name }) => name === module),
@@ -223,7 +223,7 @@ export const imageChecks = {
     }),
   },
   multipath: {
-    rule: "No ExtensionServiceConfig configures multipathd on a Talos version where the service would then wait forever",
+    rule: "No patch has an ExtensionServiceConfig for multipathd on a Talos version where this document makes the service wait forever",
     source:
       "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
@@ -259,7 +259,7 @@ function withoutBranch(field: string, name: string, suffixed: string[]): FieldFi
       field,
       problem,
       why: "the Image Factory reads this name as nvidia-fabric-manager-lts, which no Talos version has, and fails when the machine pulls the image",
-      remedy: `write ${suffixed.join(" or ")}, or leave it out, because the package adds the fabric manager for boards of eight modules`,
+      remedy: `write ${suffixed.join(" or ")}, or leave it out, because the package adds the fabric manager for SXM boards of eight cards`,
       ofFiles: { remedy: `write ${suffixed.join(" or ")}` },
     };
   return {
@@ -340,7 +340,7 @@ function findingOfOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): 
       ? {
           field: ".installerImage",
           problem: `has the tag of v${release}, but the machine should run Talos ${talosVersion}`,
-          why: "the update would wait for a release that this image does not install",
+          why: "the update would wait for a Talos version that this image does not install",
           remedy: `name an image of Talos ${talosVersion}, or set talosVersion to v${release}`,
         }
       : undefined,
@@ -396,7 +396,7 @@ function findingOfModule(
   if (moduleParameter === undefined) return undefined;
   const noEffect: FindingText = {
     problem: `${key} has no effect as a kernel argument`,
-    why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
+    why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read these parameters from the kernel's command line",
     remedy: `write it to ${fieldPath}.moduleParameters: \`${moduleParameter.module}: ['${moduleParameter.parameter}']\``,
     ofFiles: {
       remedy: `write it to machine.kernel.modules[].parameters: \`${moduleParameter.module}: ['${moduleParameter.parameter}']\``,
@@ -415,7 +415,7 @@ function patchArgs({
   return listOf(extraArgs).map((arg) => findingOfModule(asText(arg), fieldPath, machine));
 }
 
-/** Finding about a kernel argument of an image. The Talos release does not matter. */
+/** Finding about a kernel argument of an image. The finding does not depend on the Talos version. */
 function argFault(arg: string, machine: CheckedMachine): FindingText | undefined {
   const withoutEffect = findingOfModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;

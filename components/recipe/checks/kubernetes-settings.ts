@@ -20,7 +20,7 @@ export const kubernetesSettingsChecks = {
         .flatMap(removedOf)
         .filter(({ removed }) => removed <= minor)
         .map(({ component, setting, removed }) => ({
-          problem: `sets ${setting} of ${component}, which Kubernetes 1.${removed} removed`,
+          problem: `sets ${setting}, which Kubernetes 1.${removed} removed from ${component}`,
           why: `${component} ${kubernetesVersion!} exits at its start if it gets a setting that it does not know`,
           remedy: "remove it from the patch",
         }));

@@ -51,7 +51,7 @@ export const machineRisks = {
   },
   "branch-targets": {
     severity: "warning",
-    rule: "From Talos 1.13 on, each GPU machine with an overlay has the kernel argument arm64.nobti, because only boards with an arm64 processor have an overlay",
+    rule: "On Talos ≥ 1.13, each GPU machine with an overlay has the kernel argument arm64.nobti (only boards with an arm64 processor have an overlay)",
     source: "talos#13019 (a GB10)",
     ofFiles: true,
     find: findPerGpuMachine(
@@ -75,7 +75,7 @@ export const machineRisks = {
     severity: "warning",
     rule: "It is known whether a machine with the fabric manager has an NVSwitch",
     source:
-      "NVIDIA Fabric Manager user guide, supported systems: boards of eight modules have NVSwitches, boards of four have none",
+      "NVIDIA Fabric Manager user guide, supported systems: SXM boards of eight cards have NVSwitches, SXM boards of four cards have none",
     ofFiles: true,
     find: findPerGpuMachine(({ uses, extensions }) =>
       extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
@@ -86,7 +86,7 @@ export const machineRisks = {
             problem: "it is unknown whether the machine has an NVSwitch",
             why: "without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
             remedy:
-              "if the machine has no NVSwitch, leave the fabric manager out (boards of four modules have no NVSwitch)",
+              "if the machine has no NVSwitch, leave the fabric manager out (SXM boards of four cards have no NVSwitch)",
           }
         : undefined,
     ),

@@ -22,7 +22,7 @@ export const migChecks = {
   },
   "mig-whole": {
     severity: "note",
-    rule: "With sharing.mig, every GPU machine has a card with MIG",
+    rule: "With sharing.mig, every GPU machine has a card that supports MIG",
     source: "NVIDIA MIG user guide, supported GPUs",
     ofFiles: false,
     find: ({ spec, gpuMachines }) => {
@@ -32,8 +32,8 @@ export const migChecks = {
         unsplitMachines.length < gpuMachines.length
         ? {
             field: "sharing.mig",
-            problem: `${namesOf(unsplitMachines)} ${unsplitMachines.length > 1 ? "have" : "has"} no card with MIG`,
-            why: "the node offers each card without MIG as a whole GPU",
+            problem: `${namesOf(unsplitMachines)} ${unsplitMachines.length > 1 ? "have" : "has"} no card that supports MIG`,
+            why: "such a node offers its cards as whole GPUs",
             remedy: "nothing needs to be done",
           }
         : undefined;
@@ -41,7 +41,7 @@ export const migChecks = {
   },
   "mig-profiles": {
     severity: "note",
-    rule: "With sharing.mig, this package knows the MIG profiles of each card that may have MIG",
+    rule: "With sharing.mig, this package knows the MIG profiles of each card that may support MIG",
     source: "NVIDIA MIG user guide, supported profiles",
     ofFiles: false,
     find: ({ spec, machines }) =>

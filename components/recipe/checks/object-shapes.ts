@@ -125,8 +125,8 @@ const judges: Record<TypeText, Judge> = {
       ? [
           [
             ".value",
-            "is set together with operator Exists",
-            "leave it out, or write operator Equal",
+            "is set together with `operator: Exists`",
+            "leave it out, or write `operator: Equal`",
           ],
         ]
       : [];

@@ -84,7 +84,7 @@ export const patchContentChecks = {
         .filter(([key]) => isForbidden(key))
         .map(([key]) => ({
           problem: `sets ${key} on a worker`,
-          why: "Kubernetes forbids a worker to set this label on itself, and then refuses all labels of the same request",
+          why: "Kubernetes forbids a worker to set this label on itself, and refuses all other labels that the worker sets in the same request",
           remedy:
             "write it under machines.<name>.labels, which the stack sets through the Kubernetes API",
         }));
@@ -101,7 +101,7 @@ export const patchContentChecks = {
       return workers.length > 0 && patch.nodeTaints.length > 0
         ? {
             problem: `sets taints on workers (${workers.join(", ")})`,
-            why: "Kubernetes forbids a worker to change its own taints, and then also refuses the labels of the same request",
+            why: "Kubernetes forbids a worker to change its own taints, and refuses all labels that the worker sets in the same request",
             remedy:
               "write them under machines.<name>.taints, which the stack sets through the Kubernetes API",
           }
@@ -129,7 +129,7 @@ export const patchContentChecks = {
           field: fields.at(-1) ?? "patches",
           problem: `${path} is written ${fields.length} times (by ${writers})`,
           why: "patches append items to machine.files: for some paths a second item keeps the machine from booting, and for other paths Talos does not define which item wins",
-          remedy: "write each file in one patch only",
+          remedy: "write each file in only one patch",
         };
       });
     },
@@ -151,7 +151,7 @@ export const patchContentChecks = {
             problem: `has op: create for ${file.path}, which is outside /var`,
             why: 'Talos fails each boot with "create operation not allowed outside of /var"',
             remedy: isToolkitFile
-              ? "leave it out: the toolkit's extension has its own configuration, and Talos does not need no-cgroups"
+              ? "leave it out: the toolkit's extension has its own configuration, and Talos does not need the setting `no-cgroups`"
               : "write it under /var, or overwrite a file that exists (op: overwrite)",
           };
         if (["create", "overwrite", "append"].includes(file.op)) return [];
@@ -225,7 +225,7 @@ export const patchContentChecks = {
 
 /**
  * Parts of a patch's document that Omni itself sets and therefore refuses: fields, list items, or the document itself.
- * Each text begins a finding's problem, e.g. `sets machine.install.disk`.
+ * Each text is the beginning of a finding's problem, e.g. `sets machine.install.disk`.
  */
 function settingsOfOmni(value: unknown): string[] {
   const statedKind = valueAt(value, "kind");

@@ -213,7 +213,7 @@ function driverRoot({ spec }: CheckContext): Found {
   return {
     field,
     problem: `is ${root}, but deviceListStrategy selects ${cdi.join(", ")}`,
-    why: `the CDI specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos lacks, so the node offers GPUs but every pod that gets one fails`,
+    why: `the CDI specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos lacks, so the node offers GPUs, but every pod that gets a GPU fails`,
     remedy: 'write "/", or set deviceListStrategy to envvar, which needs no driver root',
   };
 }

@@ -26,7 +26,7 @@ export const releaseRisks = {
         ? {
             field: `${field}.version`,
             problem: `${chart} ${version} is not in this package's tables`,
-            why: `the package checks the chart's values by the known release${knownReleases.length > 1 ? "s" : ""} ${knownReleases.join(" and ")}`,
+            why: `the package checks the chart's values against the known release${knownReleases.length > 1 ? "s" : ""} ${knownReleases.join(" and ")}`,
             remedy: "compare the values with `helm show values`",
           }
         : undefined;
@@ -56,7 +56,7 @@ export const releaseRisks = {
         ? {
             field: `${field}.version`,
             problem: `NVIDIA no longer supports the operator's release ${version}`,
-            why: "NVIDIA supports 26.7, and 26.3 is deprecated (platform support, 2026-11)",
+            why: "NVIDIA supports 26.7, and 26.3 is deprecated (NVIDIA's platform support page, 2026-11)",
             remedy: "plan an upgrade of the operator",
           }
         : undefined,
@@ -76,7 +76,7 @@ export const releaseRisks = {
       return semver.satisfies(version, `>=${first} <${repaired}`)
         ? {
             field: `${field}.version`,
-            problem: `${chart} ${version} also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices`,
+            problem: `${chart} ${version} also gives the machine's InfiniBand, GPUDirect Storage and GDRCopy devices to each GPU container`,
             why: "another device plugin may give the same devices to another pod",
             remedy:
               chart === "gpu-operator"
@@ -97,7 +97,7 @@ export const releaseRisks = {
         ? {
             field: "gpuOperator.values.gds.enabled",
             problem: `this package is untested with GPUDirect Storage on Talos (the stack loads the module ${storageModule} on each machine with a card)`,
-            why: "NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
+            why: "NVIDIA supports GPUDirect Storage only with the open kernel modules. If the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
             remedy: "try one machine first (upgrade.first)",
           }
         : undefined,
@@ -122,7 +122,7 @@ export const releaseRisks = {
   },
   "driver-folder": {
     severity: "warning",
-    rule: "On Talos ≤ 1.12 hostPaths.driverInstallDir is not a folder below /var: no program looks for the driver there",
+    rule: "On Talos ≤ 1.12, hostPaths.driverInstallDir is not a folder below /var, because no program looks for the driver there",
     source:
       "cozystack, packages/system/gpu-operator/examples; in this package the validator does not run, and the plugin finds the driver by driver-ready (cluster/markers.ts)",
     ofFiles: false,
@@ -171,7 +171,7 @@ export const releaseRisks = {
             field: "gpuOperator.values.devicePlugin.env",
             problem:
               "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but cdi.enabled is not false",
-            why: "the next release of the GPU Operator refuses this",
+            why: "the next release of the GPU Operator refuses this combination",
             remedy:
               "remove the variable. If CDI should be off, write `cdi: { enabled: false }` instead",
           }

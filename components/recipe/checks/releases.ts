@@ -10,7 +10,7 @@ import * as semver from "semver";
 /** Checks of the Talos and Kubernetes releases, and of the steps between them. */
 export const releaseChecks = {
   "talos-version": {
-    rule: "talosVersion begins with v, the Image Factory has this release, and this package knows the drivers of this release",
+    rule: "talosVersion begins with v, the Image Factory has this version, and this package knows the drivers of this version",
     source:
       "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md (versions are written with their `v`)",
     ofFiles: true,
@@ -28,34 +28,35 @@ export const releaseChecks = {
       if (factsOf(spec, spec.talosVersion)?.missing)
         return {
           field,
-          problem: `the Image Factory has no release ${spec.talosVersion}`,
-          why: "the Image Factory makes the machines' installer image, so no machine could pull one",
-          remedy: "use a release that the Factory lists at /versions",
+          problem: `the Image Factory has no Talos version ${spec.talosVersion}`,
+          why: "the Image Factory makes the machines' installer images, so no machine could pull its image",
+          remedy: "use a version that the Factory lists at /versions",
         };
       if (!release)
         return {
           field,
           problem: `Talos 1.${version.minor} is not in this package's tables (known: ${minors[0]!} to ${minors.at(-1)!})`,
-          why: "the package does not know the drivers of this release, or how pods get GPUs on it",
+          why: "the package does not know the drivers of this version, or how pods get GPUs on it",
           remedy:
-            "use a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",
+            "use a version with a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",
         };
       if (version.prerelease && !ofTalos.test(version.text) && spec.factoryUrl === undefined)
         return {
           field,
-          problem: `"${spec.talosVersion}" is not a release name`,
+          problem: `"${spec.talosVersion}" is not an official Talos version`,
           why: "the public Image Factory has only Talos' own prereleases: alpha, beta and rc with a number",
           remedy:
-            "write a Talos release, or name the Image Factory that has this build (factoryUrl)",
+            "write an official Talos version, or name the Image Factory that has this build (factoryUrl)",
           ofFiles: {
-            remedy: "write a Talos release, or name the Image Factory that has this build",
+            remedy:
+              "write an official Talos version, or name the Image Factory that has this build",
           },
         };
       if (version.text === spec.talosVersion) return [];
       return {
         field,
         problem: `"${spec.talosVersion}" lacks the leading v`,
-        why: "machines report their release with a leading v, so the running release would never equal the wanted one",
+        why: "machines report their version with a leading v, so the running version would never equal the wanted version",
         remedy: `write ${version.text}`,
       };
     },
@@ -79,7 +80,7 @@ export const releaseChecks = {
         field: ".talosVersion",
         problem: `is ${machineRelease}, but the stack's Talos version is ${spec.talosVersion}`,
         why: `from Talos ${first} on pods get GPUs in another way, and the cluster has only one GPU provider, which cannot support both ways`,
-        remedy: `use only releases before ${first} or only ${first} and newer, or upgrade all machines together (docs/operations.md#upgrades)`,
+        remedy: `use only versions before ${first} or only ${first} and newer, or upgrade all machines together (docs/operations.md#upgrades)`,
       };
     }),
   },
@@ -111,7 +112,7 @@ export const releaseChecks = {
       return {
         field,
         problem: `Kubernetes ${version.major}.${version.minor} does not run on Talos 1.${release.minor.minor} (which supports 1.${range.from} to 1.${range.to})`,
-        why: "Talos refuses the configuration, or starts a kubelet that was not tested with this Talos release",
+        why: "Talos refuses the configuration, or starts a kubelet that was not tested with this Talos version",
         remedy: `use a release from 1.${range.from} to 1.${range.to}`,
       };
     },
@@ -131,14 +132,14 @@ export const releaseChecks = {
         return {
           field,
           problem: `"${text}" is not a Talos version`,
-          why: "the checks need the running release to check the upgrade",
-          remedy: "write the release that `talosctl version` prints, or leave it out",
+          why: "the checks need the running version to check the upgrade",
+          remedy: "write the version that `talosctl version` prints, or leave it out",
         };
       if (running.text !== text)
         return {
           field,
           problem: `"${text}" lacks the leading v`,
-          why: "machines report their release with a leading v, so a preview would show an upgrade to the release that already runs",
+          why: "machines report their version with a leading v, so a preview would show an upgrade to the version that already runs",
           remedy: `write ${running.text}`,
         };
       const byOmni = machine.spec.configuration === "omni";
@@ -153,7 +154,7 @@ export const releaseChecks = {
     }),
   },
   "version-contract": {
-    rule: "The versionContract of an owned machine is a Talos version, and not newer than the machine's",
+    rule: "The versionContract of an owned machine is a Talos version, and is not newer than the machine's Talos version",
     source: "talos, pkg/machinery/config/contract.go; siderolabs/terraform-provider-talos#401",
     ofFiles: false,
     find: findPerMachine(
@@ -164,8 +165,8 @@ export const releaseChecks = {
           return {
             field: ".versionContract",
             problem: `${shown(statedContract)} is not a Talos version`,
-            why: "the generated configuration gets the defaults of this Talos release",
-            remedy: "write the minor of a release, e.g. `v1.12`",
+            why: "the generated configuration gets the defaults of this Talos version",
+            remedy: "write a Talos version without its patch number, e.g. `v1.12`",
           };
         const [machineVersion, contractVersion] = [
           parseTalosVersion(talosVersion),
@@ -178,10 +179,10 @@ export const releaseChecks = {
         return isNewer
           ? {
               field: ".versionContract",
-              problem: `${statedContract} is newer than Talos ${talosVersion}, the machine's release`,
+              problem: `${statedContract} is newer than Talos ${talosVersion}, the machine's version`,
               why: `Talos ${talosVersion} would refuse a generated configuration with documents that it does not know`,
               remedy:
-                "write the Talos release that created the cluster, or the machine's release if that is older",
+                "write the Talos version that created the cluster, or the machine's version if that is older",
             }
           : undefined;
       },

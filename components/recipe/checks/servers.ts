@@ -88,7 +88,7 @@ export const serverChecks = {
       semver.gte(exporterRelease(kubernetes), "4.9.0")
         ? {
             field: "monitoring",
-            problem: `the metrics of the DCGM exporter ${exporterRelease(kubernetes)} have other names and units than the dashboard shows`,
+            problem: `the metrics of the DCGM exporter ${exporterRelease(kubernetes)} have other names and units than the dashboard expects`,
             why: "the exporter changed them in 4.9.0, so some panels of the dashboard stay empty",
             remedy: "use an exporter of release 4.8, or write `dashboard: false`",
           }

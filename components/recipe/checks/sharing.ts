@@ -106,7 +106,7 @@ export const sharingChecks = {
           ? {
               field: "sharing.mig.strategy",
               problem: "is single, but the profile is all-balanced",
-              why: "all-balanced makes MIG devices of several sizes, and the strategy single offers only devices of one size",
+              why: "all-balanced makes MIG devices of several sizes, and the strategy `single` offers only devices of one size",
               remedy: "write mixed, or set one profile for all devices",
             }
           : undefined,
@@ -118,7 +118,7 @@ export const sharingChecks = {
     },
   },
   "gpu-requests": {
-    rule: "For each pod some machine has all GPUs that the pod requests",
+    rule: "For each pod, at least one machine has all GPUs that the pod requests",
     source:
       "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
     ofFiles: false,
@@ -134,7 +134,7 @@ export const sharingChecks = {
         return {
           field: ".migProfile",
           problem: `is ${migProfile}, but sharing.mig.strategy is not mixed`,
-          why: `only the strategy mixed gives each MIG profile its own resource, so the pod would request ${resource} instead`,
+          why: `only the strategy \`mixed\` gives each MIG profile its own resource, so the pod would request ${resource} instead`,
           remedy: "leave it out, or set sharing.mig.strategy to mixed",
         };
       if (migProfile !== undefined && !offeredResources.includes(resource)) {
@@ -293,7 +293,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
         tooMany(
           pinned,
           sum,
-          `these pods fit only on ${names.replaceAll(" ", ", ")} (${offerOfGroup} in total)`,
+          `these pods fit only on ${names.replaceAll(" ", ", ")} (with ${offerOfGroup} in total)`,
         ),
       ];
   }
@@ -347,7 +347,7 @@ function tooManyFinding(
   return {
     field: "workloads",
     problem: `${listed} request ${total} of ${resource} at the same time, and ${limitText}`,
-    why: "at least one pod stays Pending, and each reboot may change which one",
+    why: "at least one pod stays Pending, and after a reboot this may be a different pod",
     remedy: `set \`active: false\` for some of these workloads, or ${wayToShare}`,
   };
 }

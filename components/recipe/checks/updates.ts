@@ -20,7 +20,7 @@ export const updateChecks = {
       const { inferred, driversFromFactory, silent, like } = beyondTables;
       const { lts, production, toolkit } = drivers;
       const problem = inferred
-        ? `this package's tables have only assumed drivers for ${version!.text}`
+        ? `the drivers of ${version!.text} in this package's tables are only assumptions`
         : `${version!.text} is newer than this package's tables`;
       if (driversFromFactory)
         return {
@@ -36,7 +36,7 @@ export const updateChecks = {
         problem,
         why: `the package assumes the drivers ${inferred ? "" : `of ${like} `}(${lts}, ${production})${why}. The update then verifies only the branch of each driver, not its version`,
         remedy:
-          "use a release whose drivers these tables state, so that the update also verifies the driver's version",
+          "use a Talos version whose drivers these tables state, so that the update also verifies the driver's version",
       };
     },
   },
@@ -58,7 +58,7 @@ export const updateChecks = {
             field: "bootstrap",
             problem: `${names.join(", ")} will run Talos older than 1.${firstInstalling}, and may have booted from an equally old medium`,
             why: `the Talos provider cannot install from a boot medium older than Talos 1.${firstInstalling}, and tries until its timeout`,
-            remedy: `boot these machines from a medium of Talos 1.${firstInstalling} or newer, even if the stack installs an older release`,
+            remedy: `boot these machines from a medium of Talos 1.${firstInstalling} or newer, even if the stack installs an older version`,
           }
         : undefined;
     },
@@ -80,7 +80,7 @@ export const updateChecks = {
   },
   "injection-change": {
     severity: "warning",
-    rule: "No machine's upgrade crosses Talos 1.13 or 1.15, because each of these releases changes how pods get GPUs",
+    rule: "No machine's upgrade crosses Talos 1.13 or 1.15, because each of these versions changes how pods get GPUs",
     source: "siderolabs/docs, upgrading-talos at 1.13 (before upgrade)",
     ofFiles: false,
     find: ({ plan: { spec } }) => {

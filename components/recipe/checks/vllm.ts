@@ -80,7 +80,7 @@ function findingsOfServer({ field, spec: server }: Workload<"vllm">, context: Ch
       ? {
           field,
           problem: `the ${tooOldCard.card.model} of ${tooOldCard.machine.name} has compute capability ${tooOldCard.card.computeCapability}`,
-          why: `vLLM's images contain code only for ${oldest} and newer, so vLLM fails: no kernel image is available for execution on the device`,
+          why: `vLLM's images contain code only for compute capability ${oldest} and higher, so vLLM fails: no kernel image is available for execution on the device`,
           remedy: `select other machines by ${field}.nodeSelector, or use ollama on this card`,
         }
       : undefined,
@@ -148,7 +148,7 @@ function overMachines(
       ? {
           field: `${field}.args`,
           problem: `splits each layer over ${tensor} GPUs, but a machine gives the model only ${gpus}`,
-          why: "for each token every layer would wait twice for the network between the machines",
+          why: "for each token, every layer would wait twice for the network between the machines",
           remedy: `leave --tensor-parallel-size out, or write ${gpus} or less`,
         }
       : undefined,
@@ -178,7 +178,7 @@ function overMachines(
           problem: `vLLM ${release} does not run over several machines without Ray`,
           why: "this release exits at its start, because it does not know --nnodes",
           remedy:
-            "set `image` to vllm/vllm-openai:v0.12.0 or newer, built with a CUDA that the driver supports",
+            "set `image` to vllm/vllm-openai:v0.12.0 or newer, with a CUDA release that the driver supports",
         }
       : undefined,
     valueOfFlag(args, "--distributed-executor-backend") === "ray"

@@ -73,7 +73,7 @@ export const wrongWords: WrongValue[] = [
     field: "gpuOperator.values.gds.enabled",
     accepts: [false],
     when: "a machine's extensions lack nvidia_fs",
-    why: "the validator waits for the kernel module nvidia_fs, which NVIDIA's extensions contain only from Talos 1.14 on, but a machine runs an older release",
+    why: "the validator waits for the kernel module nvidia_fs, which NVIDIA's extensions contain only from Talos 1.14 on, but a machine runs an older version",
     remedy: "leave it out, or first upgrade each machine with a card to Talos 1.14 or newer",
   },
   {
@@ -114,7 +114,7 @@ export const wrongWords: WrongValue[] = [
   {
     field: "devicePlugin.values.updateStrategy",
     accepts: "a mapping",
-    why: "in a DaemonSet updateStrategy is a mapping, and Kubernetes refuses anything else",
+    why: "updateStrategy of a DaemonSet is a mapping, and Kubernetes refuses any other type",
   },
   {
     field: "devicePlugin.values.updateStrategy.type",
@@ -180,7 +180,7 @@ export const unlikeTalos: WrongValue[] = [
     refuses: "false",
     when: "the operator brings the toolkit",
     problem: "disables CDI",
-    why: "the operator refuses its NRI plugin without CDI, and then stops all its work",
+    why: "if CDI is disabled, the operator refuses its NRI plugin and stops all its work",
   },
   {
     field: "gpuOperator.values.cdi.nriPluginEnabled",
@@ -241,7 +241,7 @@ export const withoutGpus: WrongValue[] = [
     field: "dra.values.gpuResourcesEnabledOverride",
     refuses: "false",
     problem: "is false",
-    why: "with false the chart fails if its driver for GPUs is enabled",
+    why: "the chart fails if this value is false and the chart's driver for GPUs is enabled",
   },
   {
     field: "dra.values.resources.gpus.enabled",
@@ -254,7 +254,7 @@ export const withoutGpus: WrongValue[] = [
     refuses: "true",
     when: "the image has the toolkit",
     problem: "enables the NRI plugin, which is part of the operator's container toolkit",
-    why: "the stack turns the operator's toolkit off on Talos ≤ 1.14. Charts from v26.7 on refuse this value without the toolkit, and with older charts pods see no card",
+    why: "the stack turns the operator's toolkit off on Talos ≤ 1.14. Charts from v26.7 on refuse this value without the toolkit, and with older charts, pods see no card",
   },
   {
     field: "gpuOperator.values.node-feature-discovery.worker.enable",

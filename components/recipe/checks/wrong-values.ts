@@ -134,7 +134,7 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
       ? {
           field: "devicePlugin.values.runtimeClassName",
           problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
-          why: "containerd has no handler for NVIDIA's runtime on this release, so the plugin's pods would not start",
+          why: "containerd has no handler for NVIDIA's runtime on this Talos version, so the plugin's pods would not start",
           remedy: "leave it out",
         }
       : undefined,

@@ -35,7 +35,10 @@ export const placedProblem = ({ problem, place }: FieldFinding): string =>
 /** A rule for a text. It returns the mistake, or undefined. */
 export interface Rule {
   (text: string): FindingText | undefined;
-  /** Regular expression for editors. It matches every text that the rule accepts, and maybe others. */
+  /**
+   * Regular expression for editors. The expression matches every text that the rule accepts, and may also match other
+   * texts.
+   */
   readonly pattern?: string;
 }
 

@@ -14,8 +14,8 @@ import {
 import { quantityValue } from "./quantity";
 
 /**
- * Rules for names, quantities and URLs, mostly those of Kubernetes. They apply to stack files and to the arguments of
- * single components.
+ * Rules for names, quantities and URLs. Most of them are rules of Kubernetes. They apply to stack files and to the
+ * arguments of single components.
  */
 export {
   placedProblem,

@@ -1,11 +1,12 @@
 /**
- * Makes a text safe for a terminal and for a CI runner. Characters on which a terminal or a runner would act become
- * `\u` escapes of JSON and YAML. Within a quoted string of these two formats the text keeps its meaning.
+ * Makes a text safe for a terminal and for a CI runner. If a terminal or a runner would act on a character, the function
+ * replaces this character by a `\u` escape of JSON and YAML. Within a quoted string of these two formats, the text keeps
+ * its meaning.
  *
  * Terminals act on control characters, which move the cursor or set the terminal's title (ECMA-48), and on marks that
  * change the direction of writing (UAX #9). The runners of GitHub, Azure and TeamCity read commands: `::` at the
  * beginning of a line, and `##[`, `##vso[` and similar texts anywhere in a line (actions/runner, ActionCommand.cs;
- * azure-pipelines-agent, Command.cs). Ends of lines and tabs stay.
+ * azure-pipelines-agent, Command.cs). Tabs and ends of lines stay.
  */
 export const printable = (text: string): string =>
   text

@@ -1,4 +1,7 @@
-/** Kind of a character. In random text the kind changes often, in words seldom. */
+/**
+ * Kind of a character. In random text, the kind often changes from one character to the next. In words, the kind seldom
+ * changes.
+ */
 function kindOf(character: string): string {
   if (character >= "a" && character <= "z") return "lower";
   if (character >= "A" && character <= "Z") return "upper";

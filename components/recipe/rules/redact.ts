@@ -109,8 +109,8 @@ function withoutBlocks(text: string): string {
 }
 
 /**
- * Whether the word after `Bearer` or `Basic` is a credential. In `Bearer token` and `Basic authentication` the word is
- * none.
+ * Whether the word after `Bearer` or `Basic` is a credential. In `Bearer token` and `Basic authentication`, the word is
+ * not a credential.
  */
 function isOfScheme(scheme: string, value: string): boolean {
   if (scheme.toLowerCase() === "basic") return isBasicAuth(value);
@@ -131,7 +131,7 @@ const NAME = /[\w.-]+/g;
  */
 const BETWEEN = /\\{0,6}["'`]?\]?\s{0,8}(?:=>|:=|[:=])[ \t]{0,8}/y;
 
-/** Pattern of the characters between a flag and its value without `=`: in a command, or in a list. */
+/** Pattern of the characters between a flag and its value if no `=` is between them: in a command, or in a list. */
 const AFTER_FLAG = /(?:\\{0,6}["'],?\s{0,8}|[ \t]{1,8})(?=[^\s-])/y;
 
 /** The quote before a value. */
@@ -294,7 +294,7 @@ const matchAt = (pattern: RegExp, text: string, start: number): string | undefin
 
 /**
  * Place of the value after a name; undefined if no value follows. For a long value without quotes, `end` is only the
- * end of its beginning.
+ * end of the part that `BARE` matches.
  */
 function valueAt(
   text: string,
@@ -342,7 +342,7 @@ function endOfBare(text: string, { start, end }: Value): number {
   return end - start < 390 ? end : start + (matchAt(ALL_BARE, text, start)?.length ?? 0);
 }
 
-/** Whether only indentation, the dash of a list and a quote stand before a position in its line. */
+/** Whether the line contains only indentation, the dash of a list and a quote before a position. */
 function isFirstOfLine(text: string, position: number): boolean {
   const textBefore = text.slice(Math.max(0, position - 80), position);
   const line = textBefore.slice(textBefore.lastIndexOf("\n") + 1);

@@ -134,10 +134,10 @@ const formOfValue = new Set([
 const always =
   /(?:password|passwd|passphrase|pwd|token|secret|apikey|authkey|accesskey|secretkey|privatekey|sharedkey|accountkey|setupkey|credential|credentials)$/;
 
-/** Words that name a secret only as a whole word, unlike `pass` in `bypass`. */
+/** Words that name a secret only as a whole word: `pass` names a secret, but `bypass` does not. */
 const whole = new Set(["pass", "psk", "cookie", "cookies", "authorization", "dockerconfigjson"]);
 
-/** Words that make a following `key` the name of a secret. */
+/** Words before `key` with which the name means a secret, as in `apiKey`. */
 const ofKey = new Set([
   "access",
   "account",
@@ -248,7 +248,8 @@ export function withoutMarked(text: string, replacement: string): string {
 }
 
 /**
- * Place of the password in a URL: between the first colon after `://` and the last `@` of the same word.
+ * Place of the password in a URL: between the first colon after `://` and the last `@` before the path. If there is no
+ * `@` before the path, the last `@` of the word counts, unless a port is between the colon and the path.
  *
  * @param start index of `://`.
  */

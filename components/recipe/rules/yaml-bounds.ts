@@ -70,9 +70,10 @@ export interface Documents {
 }
 
 /**
- * Documents of a text. For a text beyond the bounds the result is one document without a value, whose error names the
- * bound. The function checks the bounds during the parsing, because the parser needs seconds for a megabyte of blank
- * lines, comments or brackets. A document lists its mistakes in `errors`; the first mistake names its line and column.
+ * Documents of a text. For a text beyond the bounds, the result is one document without a value. The error of this
+ * document names the bound. The function checks the bounds during the parsing, because the parser needs seconds for a
+ * megabyte of blank lines, comments or brackets. A document lists its mistakes in `errors`; the first mistake names its
+ * line and column.
  *
  * @param options options of the YAML parser.
  * @param isOne whether a text without a document gives one empty document instead of none.

@@ -53,7 +53,7 @@ export function yamlIn(text: string): unknown {
 
 /**
  * Documents of a text in YAML 1.2, without Talos' additions. A document lists its mistakes in `errors`. The caller must
- * not change the documents: for most texts they are the shared ones of `talosDocuments`.
+ * not change the documents, because for most texts other callers of `talosDocuments` share them.
  */
 export const plainDocuments = (text: string): Documents =>
   isBeyondPlain.test(text)

@@ -60,7 +60,7 @@ describe("facts of the charts", () => {
   test("the message on supported operator releases names the newest release", () => {
     const texts = files.filter((file) => /^components\/recipe\/.*\.ts$/.test(file)).map(read);
     const matches = texts.flatMap((text) => [
-      ...text.matchAll(/NVIDIA supports ([\d.]+), [^`]*\(platform support/g),
+      ...text.matchAll(/NVIDIA supports ([\d.]+), [^`]*\(NVIDIA's platform support/g),
     ]);
     expect(matches.map(([, minor]) => minor)).toEqual([
       newestVersions["gpu-operator"]!.replace(/\.\d+$/, ""),

@@ -219,7 +219,7 @@ test("a plugin release that is in the tables gets no note", () =>
 test("a plugin release between two releases of the tables gets a note", () =>
   expectPlan(
     { base: "aarhus-h100", change: { devicePlugin: { version: "0.18.0" } } },
-    { someNotes: [/checks the chart's values by the known releases 0\.17\.4 and 0\.18\.2; /] },
+    { someNotes: [/checks the chart's values against the known releases 0\.17\.4 and 0\.18\.2; /] },
   ));
 
 test("for plugin 0.19.2, one note says that the tables lack it, and one is about InfiniBand", () =>

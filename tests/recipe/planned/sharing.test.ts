@@ -189,7 +189,7 @@ test("in a stack with MIG, a card that cannot do MIG is offered whole", () =>
       machine: { nodeLabels: { "nvidia.com/mig.config": "all-1g.18gb" } },
       machines: { "home-1": { nodeLabels: { "nvidia.com/mig.config": null } } },
       allocatable: { "dc-1": { "nvidia.com/mig-1g.18gb": 14 }, "home-1": { "nvidia.com/gpu": 1 } },
-      someNotes: [/home-1 has no card with MIG/],
+      someNotes: [/home-1 has no card that supports MIG/],
     },
   ));
 

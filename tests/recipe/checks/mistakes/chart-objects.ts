@@ -136,7 +136,7 @@ export const chartObjectsMistakes: Mistakes = {
         {
           check: "chart-objects",
           field: "devicePlugin.values.tolerations[0].value",
-          says: ["is set together with operator Exists", "write operator Equal"],
+          says: ["is set together with `operator: Exists`", "write `operator: Equal`"],
         },
         {
           check: "chart-objects",

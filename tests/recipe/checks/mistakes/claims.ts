@@ -127,7 +127,7 @@ export const claimsMistakes: Mistakes = {
         {
           check: "values-without-gpus",
           field: "dra.values.gpuResourcesEnabledOverride",
-          says: ["with false the chart fails"],
+          says: ["the chart fails if this value is false"],
         },
         {
           check: "values-without-gpus",

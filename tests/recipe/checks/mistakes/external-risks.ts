@@ -26,7 +26,7 @@ export const externalRisksMistakes: Mistakes = {
           field: "external.namespace",
           severity: "warning",
           says: [
-            "no file sets the namespace of the release, so the plan assumes gpu-operator; `talos-gpu doctor` has to search the whole cluster for the release; write the namespace here, or add to external.files the file that sets it (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
+            "no file sets the namespace of the release, so the plan assumes gpu-operator; `talos-gpu doctor` has to search the whole cluster for the release; write the namespace here, or list under external.files the file that sets the namespace (a Flux Kustomization's targetNamespace, a kustomization's namespace)",
           ],
         },
         {

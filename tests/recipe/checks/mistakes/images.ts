@@ -222,7 +222,7 @@ export const imagesMistakes: Mistakes = {
           field: "machines.mini-1.extensions[0]",
           says: [
             "siderolabs/i915-ucode is not part of Talos v1.12.6",
-            "use a Talos release with this extension (up to Talos 1.8), or leave the extension out (and list it under drop.extensions if the machine runs it now)",
+            "use a Talos version with this extension (up to Talos 1.8), or leave the extension out (and list it under drop.extensions if the machine runs it now)",
           ],
         },
       ],

@@ -21,7 +21,7 @@ export const kubernetesSettingsMistakes: Mistakes = {
           check: "kubernetes-removed",
           field: "patches[0]",
           says: [
-            "sets the feature gate ValidatingAdmissionPolicy of kube-apiserver, which Kubernetes 1.32 removed",
+            "sets the feature gate ValidatingAdmissionPolicy, which Kubernetes 1.32 removed from kube-apiserver",
             "kube-apiserver v1.36.0 exits at its start",
           ],
         },
@@ -29,7 +29,7 @@ export const kubernetesSettingsMistakes: Mistakes = {
           check: "kubernetes-removed",
           field: "patches[0]",
           says: [
-            "sets the admission plugin SecurityContextDeny of kube-apiserver, which Kubernetes 1.30 removed",
+            "sets the admission plugin SecurityContextDeny, which Kubernetes 1.30 removed from kube-apiserver",
           ],
         },
       ],
@@ -52,13 +52,13 @@ export const kubernetesSettingsMistakes: Mistakes = {
           check: "kubernetes-removed",
           field: "machines.gpu-2.patches[0]",
           says: [
-            "sets the flag --pod-infra-container-image of kubelet, which Kubernetes 1.35 removed",
+            "sets the flag --pod-infra-container-image, which Kubernetes 1.35 removed from kubelet",
           ],
         },
         {
           check: "kubernetes-removed",
           field: "machines.gpu-2.patches[0]",
-          says: ["sets the feature gate CPUManager of kubelet, which Kubernetes 1.33 removed"],
+          says: ["sets the feature gate CPUManager, which Kubernetes 1.33 removed from kubelet"],
         },
       ],
     },
@@ -80,7 +80,9 @@ export const kubernetesSettingsMistakes: Mistakes = {
         {
           check: "kubernetes-removed",
           field: "machines.cp-1.patches[0]",
-          says: ["sets the feature gate AppArmor of kube-scheduler"],
+          says: [
+            "sets the feature gate AppArmor, which Kubernetes 1.33 removed from kube-scheduler",
+          ],
         },
         // The Talos provider does not support this document yet.
         {

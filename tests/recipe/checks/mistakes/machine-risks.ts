@@ -83,7 +83,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu.extensions",
           severity: "warning",
           says: [
-            "it is unknown whether the machine has an NVSwitch; without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; if the machine has no NVSwitch, leave the fabric manager out (boards of four modules have no NVSwitch)",
+            "it is unknown whether the machine has an NVSwitch; without an NVSwitch the fabric manager exits at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it; if the machine has no NVSwitch, leave the fabric manager out (SXM boards of four cards have no NVSwitch)",
           ],
         },
       ],

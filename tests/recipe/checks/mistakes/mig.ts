@@ -22,7 +22,7 @@ export const migMistakes: Mistakes = {
           field: "sharing.mig",
           severity: "note",
           says: [
-            "home-1 has no card with MIG; the node offers each card without MIG as a whole GPU; nothing needs to be done",
+            "home-1 has no card that supports MIG; such a node offers its cards as whole GPUs; nothing needs to be done",
           ],
         },
       ],

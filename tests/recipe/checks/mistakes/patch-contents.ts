@@ -112,7 +112,7 @@ export const patchContentsMistakes: Mistakes = {
           field: "machines.velaryon.patches[0]",
           says: [
             "sets node-role.kubernetes.io/gpu on a worker",
-            "Kubernetes forbids a worker to set this label on itself, and then refuses all labels of the same request",
+            "Kubernetes forbids a worker to set this label on itself, and refuses all other labels that the worker sets in the same request",
           ],
         },
       ],
@@ -152,7 +152,7 @@ export const patchContentsMistakes: Mistakes = {
           field: "machines.velaryon.patches[0]",
           says: [
             "sets taints on workers (velaryon)",
-            "Kubernetes forbids a worker to change its own taints, and then also refuses the labels of the same request",
+            "Kubernetes forbids a worker to change its own taints, and refuses all labels that the worker sets in the same request",
             "machines.<name>.taints",
           ],
         },
@@ -215,7 +215,7 @@ export const patchContentsMistakes: Mistakes = {
           says: [
             "op: create for /etc/nvidia-container-runtime/config.toml",
             "create operation not allowed outside of /var",
-            "leave it out: the toolkit's extension has its own configuration, and Talos does not need no-cgroups",
+            "leave it out: the toolkit's extension has its own configuration, and Talos does not need the setting `no-cgroups`",
           ],
         },
       ],

@@ -16,7 +16,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "note",
           says: [
-            "nvidia-device-plugin 0.18.0 is not in this package's tables; the package checks the chart's values by the known releases 0.17.4 and 0.18.2; compare the values with `helm show values`",
+            "nvidia-device-plugin 0.18.0 is not in this package's tables; the package checks the chart's values against the known releases 0.17.4 and 0.18.2; compare the values with `helm show values`",
           ],
         },
       ],
@@ -51,7 +51,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.version",
           severity: "warning",
           says: [
-            "NVIDIA no longer supports the operator's release v25.10.1; NVIDIA supports 26.7, and 26.3 is deprecated (platform support, 2026-11)",
+            "NVIDIA no longer supports the operator's release v25.10.1; NVIDIA supports 26.7, and 26.3 is deprecated (NVIDIA's platform support page, 2026-11)",
           ],
         },
       ],
@@ -70,7 +70,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "devicePlugin.version",
           severity: "warning",
           says: [
-            "nvidia-device-plugin 0.19.2 also gives each GPU container the machine's InfiniBand, GPUDirect Storage and GDRCopy devices; another device plugin may give the same devices to another pod; use the plugin 0.19.3 or newer",
+            "nvidia-device-plugin 0.19.2 also gives the machine's InfiniBand, GPUDirect Storage and GDRCopy devices to each GPU container; another device plugin may give the same devices to another pod; use the plugin 0.19.3 or newer",
           ],
         },
       ],
@@ -90,7 +90,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.gds.enabled",
           severity: "note",
           says: [
-            "this package is untested with GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports GPUDirect Storage only with the open kernel modules; if the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
+            "this package is untested with GPUDirect Storage on Talos (the stack loads the module nvidia_fs on each machine with a card); NVIDIA supports GPUDirect Storage only with the open kernel modules. If the file system does not support GPUDirect Storage, cuFile copies through the host's memory",
             "try one machine first",
           ],
         },
@@ -166,7 +166,7 @@ export const releaseRisksMistakes: Mistakes = {
           field: "gpuOperator.values.devicePlugin.env",
           severity: "warning",
           says: [
-            "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but cdi.enabled is not false; the next release of the GPU Operator refuses this; remove the variable. If CDI should be off, write `cdi: { enabled: false }` instead",
+            "sets DEVICE_LIST_STRATEGY to a strategy without CDI, but cdi.enabled is not false; the next release of the GPU Operator refuses this combination; remove the variable. If CDI should be off, write `cdi: { enabled: false }` instead",
           ],
         },
       ],

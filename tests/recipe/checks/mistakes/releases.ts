@@ -43,7 +43,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "talos-version",
           field: "talosVersion",
-          says: ["the Image Factory has no release v1.13.77"],
+          says: ["the Image Factory has no Talos version v1.13.77"],
         },
       ],
     },
@@ -72,7 +72,7 @@ export const releasesMistakes: Mistakes = {
         {
           check: "talos-version",
           field: "talosVersion",
-          says: ['"v1.13.9-home.1" is not a release name'],
+          says: ['"v1.13.9-home.1" is not an official Talos version'],
         },
       ],
     },
@@ -107,7 +107,7 @@ export const releasesMistakes: Mistakes = {
           field: "machines.k8s-worker4.talosVersion",
           says: [
             "is v1.13.0, but the stack's Talos version is v1.12.6",
-            "use only releases before 1.13 or only 1.13 and newer, or upgrade all machines together (docs/operations.md#upgrades)",
+            "use only versions before 1.13 or only 1.13 and newer, or upgrade all machines together (docs/operations.md#upgrades)",
             "only 1.13 and newer",
           ],
         },

@@ -110,7 +110,7 @@ export const serversMistakes: Mistakes = {
           field: "monitoring",
           severity: "warning",
           says: [
-            "the metrics of the DCGM exporter 4.9.0 have other names and units than the dashboard shows; the exporter changed them in 4.9.0, so some panels of the dashboard stay empty; use an exporter of release 4.8, or write `dashboard: false`",
+            "the metrics of the DCGM exporter 4.9.0 have other names and units than the dashboard expects; the exporter changed them in 4.9.0, so some panels of the dashboard stay empty; use an exporter of release 4.8, or write `dashboard: false`",
           ],
         },
       ],

@@ -208,7 +208,7 @@ export const sharingMistakes: Mistakes = {
           check: "gpu-requests",
           field: "workloads.ollama.migProfile",
           says: [
-            "only the strategy mixed gives each MIG profile its own resource, so the pod would request nvidia.com/gpu instead",
+            "only the strategy `mixed` gives each MIG profile its own resource, so the pod would request nvidia.com/gpu instead",
           ],
         },
       ],
@@ -359,7 +359,7 @@ export const sharingMistakes: Mistakes = {
           field: "workloads",
           says: [
             "first, second request 2 of nvidia.com/gpu",
-            "first, second request 2 of nvidia.com/gpu at the same time, and these pods fit only on spark (1 in total)",
+            "first, second request 2 of nvidia.com/gpu at the same time, and these pods fit only on spark (with 1 in total)",
           ],
         },
       ],

@@ -16,7 +16,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "v1.12.40 is newer than this package's tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01). The update then verifies only the branch of each driver, not its version; use a release whose drivers these tables state, so that the update also verifies the driver's version",
+            "v1.12.40 is newer than this package's tables; the package assumes the drivers of v1.12.12 (580.126.20, 570.211.01). The update then verifies only the branch of each driver, not its version; use a Talos version whose drivers these tables state, so that the update also verifies the driver's version",
           ],
         },
       ],
@@ -51,7 +51,7 @@ export const updatesMistakes: Mistakes = {
           field: "talosVersion",
           severity: "note",
           says: [
-            "this package's tables have only assumed drivers for v1.13.10; the package assumes the drivers (580.178.04, 595.91.07). The update then verifies only the branch of each driver, not its version",
+            "the drivers of v1.13.10 in this package's tables are only assumptions; the package assumes the drivers (580.178.04, 595.91.07). The update then verifies only the branch of each driver, not its version",
           ],
         },
       ],
@@ -129,7 +129,7 @@ export const updatesMistakes: Mistakes = {
           field: "bootstrap",
           severity: "warning",
           says: [
-            "k8s-worker4 will run Talos older than 1.13, and may have booted from an equally old medium; the Talos provider cannot install from a boot medium older than Talos 1.13, and tries until its timeout; boot these machines from a medium of Talos 1.13 or newer, even if the stack installs an older release",
+            "k8s-worker4 will run Talos older than 1.13, and may have booted from an equally old medium; the Talos provider cannot install from a boot medium older than Talos 1.13, and tries until its timeout; boot these machines from a medium of Talos 1.13 or newer, even if the stack installs an older version",
           ],
         },
       ],

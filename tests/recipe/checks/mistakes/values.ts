@@ -132,7 +132,7 @@ export const valuesMistakes: Mistakes = {
         {
           check: "chart-values",
           field: "devicePlugin.values.updateStrategy",
-          says: ["must be a mapping", "in a DaemonSet updateStrategy is a mapping"],
+          says: ["must be a mapping", "updateStrategy of a DaemonSet is a mapping"],
         },
       ],
     },
