@@ -30,8 +30,8 @@ export interface PlanBasis {
 export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
 /**
- * Fields of a machine whose node should offer one unit of a resource for each card. With the user's own chart values
- * (`isOwn`), which may share or split the cards, the node may offer more.
+ * Recipe fields that say how many units of a resource the machine's node should offer: one for each card. The user's
+ * own chart values (`isOwn`) may share or split the cards, so that the node may offer more.
  */
 const offered = (
   { gpuCount }: MachineRecipe,

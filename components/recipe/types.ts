@@ -63,7 +63,7 @@ export interface MachineRecipe {
    * verify only the branch.
    */
   driverBranch?: string;
-  /** Kernel modules that the machine must have loaded, those of the user's patches included; empty without a GPU. */
+  /** Kernel modules that the machine must have loaded, including those of the user's patches; empty without a GPU. */
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
   /** Content (TOML) of the machine's file `/etc/cri/conf.d/20-customization.part`; undefined without settings. */
@@ -167,9 +167,9 @@ export interface KubernetesRecipe {
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
   /**
-   * Settings of the MIG manager; undefined without MIG. `config` is the name of its configuration. `only` is the
-   * profile of the MIG devices with the strategy `single`, whose resource name does not distinguish a MIG device from a
-   * whole card.
+   * Settings of the MIG manager; undefined without MIG. `config` is the name of its configuration. `only` is set with
+   * the strategy `single`: it is the profile of the MIG devices, because their resource name does not distinguish a MIG
+   * device from a whole card.
    */
   mig?: { config: string; only?: string };
   smokeTestImage: string;
@@ -187,9 +187,8 @@ export interface Plan {
   machines: MachineRecipe[];
   kubernetes: KubernetesRecipe;
   /**
-   * For each machine, the machines that must be complete before its upgrade starts. Control planes and the workers of
-   * `upgrade.first` are upgraded one at a time, and of the other workers at most `upgrade.maxParallel` at the same
-   * time.
+   * For each machine, the machines that must be complete before its upgrade starts. The update upgrades control planes
+   * and the workers of `upgrade.first` one at a time, and at most `upgrade.maxParallel` other workers at the same time.
    */
   after: Record<string, string[]>;
 }

@@ -1,4 +1,4 @@
-/** Lines of a preview about machines, by node name, e.g. `reboots: no: none is needed for label slot changed`. */
+/** Lines of a preview about machines, by node name, e.g. `reboots: no: no reboot is needed for label slot changed`. */
 export type PredictedReboots = Record<string, string>;
 
 /** Finds these lines of a preview among the engine's messages. */

@@ -24,8 +24,8 @@ export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: Claim
     : defined({ resourceClaimName, resourceClaimTemplateName });
 
 /**
- * CEL expressions for a claim's conditions on each card. The DRA driver publishes the attributes in them for every
- * whole card (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go,
+ * CEL expressions for a claim's conditions on each card. The expressions use attributes that the DRA driver publishes
+ * for every whole card (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go,
  * fullGpuCapacity).
  */
 export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSpec): string[] {

@@ -145,8 +145,8 @@ function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodTolerati
 }
 
 /**
- * The release of the GPU provider. A check refuses a stack without a GPU provider; its plan has the GPU Operator with
- * the version `v0.0.0`.
+ * The release of the GPU provider. If a stack has no GPU provider, its plan has the GPU Operator with the version
+ * `v0.0.0`, and a check refuses the stack.
  */
 function releaseOf(mode: GpuProviderName, ground: Ground): ReleaseRecipe {
   const { dra, devicePlugin, gpuOperator = { version: "v0.0.0" } } = ground.spec;

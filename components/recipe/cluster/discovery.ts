@@ -17,8 +17,8 @@ export function discoveryTolerations(machines: PodToleration[]): ChartInput {
 }
 
 /**
- * Whether the device plugin's chart installs Node Feature Discovery, which its values `nfd` and `gfd` both enable
- * (Chart.yaml, `condition`).
+ * Whether the device plugin's chart installs Node Feature Discovery: true, if the value `nfd.enabled` or `gfd.enabled`
+ * is true (Chart.yaml, `condition`).
  */
 export const pluginDiscovers = ({ values }: DevicePluginSpec): boolean =>
   ["nfd", "gfd"].some((part) => anyText(valueAt(values, part, "enabled")) === "true");
@@ -36,7 +36,7 @@ export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
  */
 const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
 
-/** Whether the stack sets one of these labels on every machine with a card. */
+/** Whether the stack sets such a label (`featureLabel`) on every machine with a card. */
 export const labelledByHand = (machines: Pick<MachineSpec, "labels" | "gpus">[]): boolean =>
   machines
     .filter(({ gpus = [] }) => gpus.length > 0)

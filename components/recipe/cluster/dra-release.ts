@@ -3,9 +3,9 @@ import type { ReleaseRecipe } from "../types";
 import { type Ground, releaseOfGpuProvider } from "./values";
 
 /**
- * Folder in which the DRA driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13. Its init container follows
- * a symbolic link to the library, and follows none to nvidia-smi. Only in /usr/local/bin is Talos' nvidia-smi a real
- * file (dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13,
+ * Folder in which the DRA driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13. The driver's init
+ * container follows a symbolic link to the library, but no symbolic link to nvidia-smi. On Talos, nvidia-smi is a real
+ * file only in /usr/local/bin (dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13,
  * dynamic-resource-allocation; dra-driver-nvidia-gpu#605). The DRA driver finds no device nodes below this folder, and
  * therefore uses those in /dev (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
  */

@@ -19,9 +19,9 @@ export const exporterCounters = {
 };
 
 /**
- * Release of the DCGM exporter in a cluster, from the tag of its image, `<DCGM>-<exporter>`. Without such a tag it is
- * the default of the operator's chart (values.yaml of v26.3.3: 4.8.2, of v26.7.0: 4.8.3), or 4.8.2 without the
- * operator.
+ * Release of the DCGM exporter in a cluster, from the tag of its image, `<DCGM>-<exporter>`. If the image has no such
+ * tag, the function returns the default of the operator's chart (values.yaml of v26.3.3: 4.8.2, of v26.7.0: 4.8.3), or
+ * 4.8.2 in a cluster without the operator.
  */
 export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
   const statedVersion = valueAt(release.values, "dcgmExporter", "version");

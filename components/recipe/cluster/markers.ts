@@ -17,8 +17,8 @@ const driverReady = [
 ].join("\n");
 
 /**
- * Whether the stack must write the marker files instead of the operator's validator. On Talos ≤ 1.12 the validator
- * looks forever for the driver in the wrong folder (gpu-operator#1687).
+ * Whether the stack, and not the operator's validator, must write the marker files. On Talos ≤ 1.12 the validator looks
+ * forever for the driver in the wrong folder (gpu-operator#1687).
  */
 export const needsMarkers = (injection: Injection, mode: GpuProviderName): boolean =>
   injection === "legacy" && mode === "operator";

@@ -57,7 +57,7 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
 
 /**
  * Values for Talos ≤ 1.12. NVIDIA's libraries are below /usr/local/glibc on Talos. Only the toolkit's runtime finds
- * them there; a CDI specification and the operator's validator do not.
+ * them there: a CDI specification cannot name them, and the operator's validator does not find them.
  */
 const legacyValues: ChartInput = {
   cdi: { enabled: false },
@@ -66,8 +66,8 @@ const legacyValues: ChartInput = {
 
 /**
  * Folder into which the GPU Operator installs the container toolkit on Talos ≥ 1.15. The folder must be writable, and
- * programs in it must be executable, because containerd runs the toolkit's CDI hooks from there (gpu-operator v26.7.0,
- * values.yaml: /usr/local/nvidia, which is read-only; /run is mounted noexec).
+ * programs in it must be executable, because containerd runs the toolkit's CDI hooks from there. The chart's default
+ * /usr/local/nvidia is read-only (gpu-operator v26.7.0, values.yaml), and /run is mounted noexec.
  */
 export const toolkitFolder = "/var/lib/nvidia";
 

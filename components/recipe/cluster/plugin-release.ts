@@ -46,8 +46,8 @@ function statesMigStrategy(plugin: DevicePluginSpec): boolean {
 }
 
 /**
- * First release of the plugin for which the package chooses the strategy `cdi-cri`. It is the first release in the
- * package's tables; the plugin itself has the strategy since 0.15.0.
+ * First release of the plugin for which the package chooses the strategy `cdi-cri`. This is the first release in the
+ * package's tables; the plugin itself has the strategy from 0.15.0 on.
  */
 export const firstByCdi = "0.17.4";
 
@@ -55,7 +55,7 @@ export const firstByCdi = "0.17.4";
  * Chart values that decide how the plugin gives devices to pods. From Talos 1.13 on the default is CDI, which works
  * with any container runtime, so pods of other charts need no runtimeClassName (k8s-device-plugin v0.19.3,
  * internal/plugin/server.go; lab/docs/hardware.md). On Talos ≤ 1.12 a CDI specification could not name NVIDIA's
- * libraries. There the plugin sets `NVIDIA_VISIBLE_DEVICES` (`envvar`), which the toolkit's runtime reads.
+ * libraries. On these releases the plugin sets `NVIDIA_VISIBLE_DEVICES` (`envvar`), which the toolkit's runtime reads.
  *
  * With a CDI strategy, the plugin exits if no driver root is mounted at /driver-root
  * (cmd/nvidia-device-plugin/plugin-manager.go). On Talos ≥ 1.13 the driver's libraries, programs and device nodes are

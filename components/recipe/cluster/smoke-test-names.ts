@@ -1,8 +1,8 @@
 import { shortHash } from "../short-hash";
 
 /**
- * Greatest length of the beginning of a Job's name: the 63 characters of a label, less those for a hash of the stack
- * and for Pulumi's suffix (components/kubernetes/pods.ts, ownedName).
+ * Greatest length of the beginning of a Job's name: the 63 characters of a label, minus the characters for a hash of
+ * the stack and for Pulumi's suffix (components/kubernetes/pods.ts, ownedName).
  */
 const longest = 47;
 
@@ -12,8 +12,8 @@ const nameOfMachine = (machine: string): string =>
 
 /**
  * Beginnings of the names of all smoke tests, each at most 47 characters long and different for each machine. If
- * several machines would get the same beginning, each gets a hash of its own name at the end. Other beginnings have no
- * hash, because a change of the name would run an existing test again.
+ * several machines would get the same beginning, each gets a hash of its own name at the end. Other beginnings get no
+ * hash: a hash would change the name of an existing test, so that the test would run again.
  *
  * @param machines Names of the stack's GPU machines.
  * @returns Beginnings by machine.

@@ -33,8 +33,8 @@ export function envOf(list: unknown, name: string): string | undefined {
 }
 
 /**
- * What the chart values of a GPU provider depend on. `config` is the device plugin's configuration for sharing;
- * undefined if the stack shares no cards.
+ * Inputs of a GPU provider's chart values. `config` is the device plugin's configuration for sharing; undefined if the
+ * stack shares no cards.
  */
 export interface Ground {
   spec: ClusterSpec;
@@ -67,8 +67,8 @@ export function releaseOfGpuProvider(
 }
 
 /**
- * The chart repository that a stack's field means. For an OCI registry users often write the reference of the chart
- * itself; the function then removes the chart's name.
+ * The chart repository from a stack's field. For an OCI registry, users often write the reference of the chart itself;
+ * the function then removes the chart's name.
  */
 export function repositoryOf(
   statedRepository: string | undefined,

@@ -78,8 +78,8 @@ export function effectOfInspection(state: MachineState): MachineEffect {
 }
 
 /**
- * Reason why an update refuses to bring a machine to a state; undefined if none is known. The upgrade program checks
- * the step between Talos releases by the same rule (`upgradePath`) when it reads the machine.
+ * Reason why an update refuses to bring a machine to a state; undefined if no reason is known. The upgrade program
+ * checks the step between Talos releases by the same rule (`upgradePath`) when it reads the machine.
  *
  * @param machine node name.
  * @param runs Talos release that the last successful update saw on the machine, if there was one.
@@ -133,8 +133,7 @@ const hopBasisOf = (state: MachineState) => ({
 
 /**
  * The intermediate Talos releases of a machine's upgrade (`hops`), and all its releases as a text. Undefined if there
- * is no intermediate release, if a release is unknown, or if Omni upgrades the machine, because Omni does so in one
- * step.
+ * is no intermediate release, if a release is unknown, or if Omni upgrades the machine: Omni upgrades in one step.
  */
 function wayTo(
   after: MachineState,
@@ -185,8 +184,8 @@ function withAbsence(
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
 /**
- * Who drains the machine. In an upgrade Talos 1.12 and older itself cordons the node and evicts its pods, whatever the
- * request says (lab/docs/conformance.md).
+ * Who drains the machine. In an upgrade, Talos 1.12 and older itself cordons the node and evicts its pods, and the
+ * request cannot prevent this (lab/docs/conformance.md).
  */
 function drainOf(after: MachineState, before: MachineState | undefined): string {
   const {
@@ -216,7 +215,7 @@ function drainOf(after: MachineState, before: MachineState | undefined): string 
 const drainWords = (drained: string): string =>
   drained === "no" ? "not drained" : `then drained ${drained}`;
 
-/** The effect in one line, as a preview says it. */
+/** The effect in one line, as a preview shows it. */
 export function describeEffect({
   reboots,
   because,
@@ -245,7 +244,7 @@ function effectOfRemoval({ configuration, driver }: MachineState): MachineEffect
       changes: [],
       drained: "by Omni",
     };
-  if (configuration !== "adopted") return noReboot("it is left as it is", []);
+  if (configuration !== "adopted") return noReboot("the update does not change it", []);
   // The image stays, and its NVIDIA services wait for the driver at every boot (`release` of the machine program).
   const whatStays =
     driver === undefined
@@ -322,7 +321,7 @@ function effectOfChange(before: MachineState, after: MachineState): MachineEffec
   if (condition !== undefined) return { reboots: "only if", because: condition, changes };
   return noReboot(
     liveChanges.length > 0
-      ? `none is needed for ${reasons(liveChanges)}${untilBootText(liveChanges, after)}`
+      ? `no reboot is needed for ${reasons(liveChanges)}${untilBootText(liveChanges, after)}`
       : "its image and its configuration do not change",
     changes,
   );
@@ -345,7 +344,7 @@ function conditionOf(
     return `this changes ${configurationText}: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))
-    return `it differs from what the last update left (checked because of ${reasons(perhaps)})`;
+    return `its state differs from the state after the last update (checked because of ${reasons(perhaps)})`;
   if (perhaps.length > 0)
     return `Talos generates a different configuration for it because of ${reasons(perhaps)}`;
   if (before.address !== after.address) return `another machine answers at ${after.address}`;

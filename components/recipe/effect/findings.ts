@@ -6,8 +6,8 @@ import { minorsBetween } from "./hops";
 import type { Changeable, MachineState } from "./state";
 
 /**
- * Finding for a change of a machine's `configuration` that no single update can make; undefined if an update can. For
- * an adopted or Omni machine, one update must first remove the stack's additions to its configuration.
+ * Finding for a change of a machine's `configuration` that no single update can make; undefined if one update can make
+ * the change. For an adopted or Omni machine, one update must first remove the stack's additions to its configuration.
  *
  * @param previousConfiguration `owned`, `adopted` or `omni` as planned by the last update, even if that update failed.
  */
@@ -26,8 +26,8 @@ export function handOverFinding(
 
 /**
  * Finding for a generated configuration that the machine would refuse; undefined if the machine accepts it. The machine
- * gets the configuration before its upgrade, so its running release decodes it. Of the contracts v1.8 to v1.14, only
- * v1.12 adds parts that the release before it does not know: the document HostnameConfig, and
+ * gets the configuration before its upgrade, so the running release must decode the configuration. Of the contracts
+ * v1.8 to v1.14, only v1.12 adds parts that the release before it does not know: the document HostnameConfig, and
  * `machine.install.grubUseUKICmdline` (outputs of `talosctl gen config` v1.13.0 compared).
  *
  * @param running release that the machine runs, with the v.

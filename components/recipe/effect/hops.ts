@@ -192,7 +192,7 @@ function etcdObstacle(
   if (!hasPeers || to - from <= 1) return undefined;
   return {
     problem: `etcd would go from 3.${from} to 3.${to} on one control plane while the others run 3.${from}`,
-    why: "etcd supports members at most one minor apart, so all control planes must run one minor of etcd before any of them gets the next",
+    why: "etcd supports members at most one minor apart, so all control planes must run the same etcd minor before one of them gets the next",
   };
 }
 
@@ -258,7 +258,7 @@ function driverObstacle(
   if (loadedDriver === null)
     return {
       problem: `no NVIDIA driver is loaded on the machine, so it is unknown whether the driver ${hopDriver} in Talos ${hop} supports the cards`,
-      why: `a driver without support for the cards would keep the machine from finishing its boot of ${hop}`,
+      why: `with a driver that does not support the cards, the machine would not finish its boot of ${hop}`,
     };
   const [loadedMajor, hopMajor, wantedMajor] = [
     majorOf(loadedDriver),
@@ -272,7 +272,7 @@ function driverObstacle(
     return undefined;
   return {
     problem: `the driver ${hopDriver} in Talos ${hop} is not between the loaded driver ${loadedDriver} and the wanted driver ${wantedDriver}`,
-    why: `this driver may not support the cards, and would then keep the machine from finishing its boot of ${hop}`,
+    why: `this driver may not support the cards, and the machine would then not finish its boot of ${hop}`,
   };
 }
 

@@ -1,4 +1,4 @@
-/** Effects of an update on machines: which reboot, why, and for how long they are away. */
+/** Effects of an update on machines: which machines reboot, why, and for how long they are away. */
 export {
   describeEffect,
   effectOf,

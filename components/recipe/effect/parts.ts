@@ -17,7 +17,10 @@ const depth = 3;
 export const partsOf = (patches: string[]): Map<string, unknown> =>
   new Map([...wantedOf(patches)].flatMap(([name, value]) => partsOfDocument(name, value)));
 
-/** The parts of a document: the keys of the main document, and any other document as a whole. */
+/**
+ * The parts of a document: in the main document the values at paths of at most `depth` keys, any other document as a
+ * whole.
+ */
 const partsOfDocument = (name: string, value: unknown): [part: string, value: unknown][] =>
   name === mainDocument ? partsBelow(value, []) : [[name, value]];
 
@@ -51,7 +54,7 @@ export function changedParts(before: string, after: string): string[] {
 
 /**
  * Hash of each part of a configuration, by the part's name. A hash shows a change without the part's content. Comments
- * and the order of keys do not affect it, since Talos ignores them.
+ * and the order of keys do not affect the hash, since Talos ignores them.
  */
 export const partHashes = remembering((patches: string[]): Record<string, string> =>
   Object.fromEntries(

@@ -9,7 +9,7 @@ export type UpdateEffect = "none" | "live" | "reboot";
 
 /** Differences between a machine and its wanted state. */
 export interface Differences {
-  /** Whether the machine runs another Talos release, or the image of another schematic, than wanted. */
+  /** Whether the machine's Talos release, or the schematic of its image, differs from the wanted one. */
   image: boolean;
   /** Whether the machine's configuration changes. */
   configuration: boolean;
@@ -53,7 +53,7 @@ export function needsBoot(part: string, talosVersion: string): boolean {
 }
 
 /**
- * Whether a changed part needs a boot to take full effect although Talos accepts the change while it runs. The upgrade
+ * Whether a changed part takes full effect only at a boot, although a running Talos accepts the change. The upgrade
  * program then reboots the machine.
  *
  * Talos accepts a changed parameter of a loaded module, but the change has no effect before a boot (talos,
@@ -75,8 +75,8 @@ const minorOf = (talosVersion: string): number =>
 const takesEverything = (minor: number): boolean => minor >= live.everythingFrom;
 
 /**
- * Whether a part is a separate document. The name of such a part begins with the document's kind, so with an upper-case
- * letter.
+ * Whether a part is a separate document. The name of such a part begins with the document's kind, and therefore with an
+ * upper-case letter.
  */
 const isDocument = (part: string): boolean => /^[A-Z]/.test(part);
 

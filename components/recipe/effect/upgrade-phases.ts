@@ -22,9 +22,10 @@ interface PhaseOfUpgrade {
 const QUESTIONS = 300_000;
 
 /**
- * Lower bound in milliseconds of the time limits for Kubernetes' components and its addons to run in their new release.
- * Ten minutes suffice, because they restart together; `talosctl upgrade-k8s` waits 5 minutes for each component (talos
- * v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus), and 5 for all manifests (upgrade-k8s.go).
+ * Least time limit in milliseconds for the waits until Kubernetes' components, and then its addons, run in their new
+ * release. Ten minutes suffice, because the components restart together; `talosctl upgrade-k8s` waits 5 minutes for
+ * each component (talos v1.13.0 pkg/cluster/kubernetes/upgrade.go, checkPodStatus), and 5 minutes for all manifests
+ * (upgrade-k8s.go).
  */
 const KUBERNETES = 600_000;
 

@@ -11,8 +11,8 @@ export const isOfOthers = (name: string | undefined): boolean =>
   name !== undefined && /(?:^|[^a-z])(?:amd|rocm|intel)(?:[^a-z]|$)/i.test(name);
 
 /**
- * NVIDIA's chart that names or addresses stand for, e.g. those of a chart, a mirror or a user's object. The first that
- * matches a chart counts. Undefined if none matches, or if one of them belongs to another vendor.
+ * NVIDIA's chart according to names or addresses, e.g. those of a chart, a mirror or a user's object. The first name or
+ * address that matches a chart counts. Undefined if none matches, or if one of them belongs to another vendor.
  */
 export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
   if (names.some(isOfOthers)) return undefined;
@@ -30,8 +30,8 @@ export function chartNamed(...names: (string | undefined)[]): ChartName | undefi
 }
 
 /**
- * The chart's release that a version text stands for. A version range stands for the newest matching release in the
- * package's tables, because Helm installs the newest. Undefined for any other text, e.g. one with a placeholder.
+ * The chart's release according to a version text. For a version range, it is the newest matching release in the
+ * package's tables, because Helm installs the newest. Undefined for any other text, e.g. a text with a placeholder.
  */
 export function releaseIn(version: string | undefined, chart: ChartName): string | undefined {
   if (version === undefined || /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version)) return version;

@@ -32,7 +32,7 @@ export interface Values {
   places: Record<string, Place>;
 }
 
-/** Values, if there are any. */
+/** No chart values, and no places. */
 export const noValues: Values = { values: {}, places: {} };
 
 /**
@@ -72,7 +72,7 @@ export interface DocIndex {
 
 const shelves = new WeakMap<readonly Doc[], DocIndex>();
 
-/** The index of a list of documents. It is made once for each list. */
+/** The index of a list of documents. The function makes it once for each list. */
 export function indexOf(docs: readonly Doc[]): DocIndex {
   const existingIndex = shelves.get(docs);
   if (existingIndex !== undefined) return existingIndex;
@@ -115,7 +115,7 @@ export const textAt = (data: unknown, ...path: string[]): string | undefined => 
   return typeof value === "string" && value !== "" ? value : undefined;
 };
 
-/** Chart values at a path of a document. They are a mapping there, or a text that contains YAML. */
+/** Chart values at a path of a document. The document has them as a mapping, or as a text that contains YAML. */
 export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   const member = path.length === 0 ? doc.root : valueAt(doc.root, ...path);
   if (isMapping(member)) {

@@ -67,12 +67,12 @@ export interface OwnValues {
   field: "external" | ExternalKind;
   /** The values; undefined if they are unknown. */
   values: Record<string, unknown> | undefined;
-  /** Whether a file is missing that may set more values, so that a value may be set although it is not here. */
+  /** Whether a file is missing that may set more values. So a value that `values` lacks may still be set. */
   partly: boolean;
   resourceName: string;
 }
 
-/** Whether a missing object would name the chart and its release, and no values. */
+/** Whether a missing object names only the chart and its release, and contains no values. */
 export const isChartSource = ({ kind }: ExternalMissingSpec): boolean =>
   ["OCIRepository", "HelmChart", "chart"].includes(kind);
 
@@ -113,8 +113,8 @@ const renames = (values: Record<string, unknown>): boolean =>
   /renameByDefault: *true/.test(JSON.stringify(values));
 
 /**
- * The stack changed as if it installed the external GPU provider itself, so that the same checks apply to it. A stack
- * without `external` is returned unchanged.
+ * A copy of the stack that installs the external GPU provider itself, so that the same checks apply to the provider. A
+ * stack without `external` is returned unchanged.
  */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
   const outside = externalOf(spec);

@@ -10,7 +10,7 @@ const places = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;
 /** Whether a text has a placeholder. */
 export const isFilledIn = (text: string): boolean => places.test(text);
 
-/** Whether a text at a path, below it or above it contains a placeholder. */
+/** Whether the text at a path, or a text above or below this path, contains a placeholder. */
 export function isFilledAt(values: unknown, path: string[]): boolean {
   let current: unknown = values;
   for (const step of path) {

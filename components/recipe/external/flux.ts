@@ -47,8 +47,9 @@ const isPatch = ({ root }: Doc): boolean =>
   textAt(root, "spec", "chart", "spec", "chart") === undefined;
 
 /**
- * The HelmRelease that a patch changes. If kustomizations contain the patch, it is one whose file they include. If no
- * kustomization contains it, any of `bases` may be meant. `namedBy` chooses among several.
+ * The HelmRelease that a patch changes. If kustomizations contain the patch, the HelmRelease must be in a file that
+ * they include. If no kustomization contains the patch, every HelmRelease of `bases` is a candidate. `namedBy` chooses
+ * among several candidates.
  */
 function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   const kustomizations = docs.filter(isKustomization);

@@ -21,8 +21,9 @@ import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 /**
  * Reads the releases of NVIDIA's charts from files. The files may be those of Flux (HelmRelease with HelmRepository,
  * OCIRepository or HelmChart), Argo CD (Application, ApplicationSet), kustomize (`helmCharts`) or helmfile. They may
- * also be values files, or a Chart.yaml that depends on NVIDIA's charts. The function skips documents of other kinds. The files
- * may describe several clusters. So a name means the object in the same folder, else the only object of that name. Pure; never throws.
+ * also be values files, or a Chart.yaml that depends on NVIDIA's charts. The function skips documents of other kinds.
+ * The files may describe several clusters. So a name refers to the object of that name in the same folder, or else to
+ * the only object of that name. Pure; never throws.
  *
  * Sources: fluxcd/helm-controller api/v2/helmrelease_types.go and reference_types.go; fluxcd/source-controller api/v1
  * (ocirepository_types.go, helmchart_types.go); argoproj/argo-cd pkg/apis/application/v1alpha1/types.go;

@@ -63,8 +63,8 @@ export function valuesOf(
 }
 
 /**
- * Whether a file is the one that an Argo CD Application means by e.g. `$values/gpu/values.yaml`. This path begins at
- * the root of a repository.
+ * Whether an Argo CD Application refers to a file by a path such as `$values/gpu/values.yaml`. This path begins at the
+ * root of a repository.
  */
 function isFileOf(filePath: string, reference: string): boolean {
   const tail = reference.replace(/^\$[^/]+\//, "");

@@ -16,11 +16,11 @@ export interface Architecture {
   flavours: ModuleFlavour[];
   /** First CUDA release that can compile for the architecture, e.g. `12.8`. */
   firstCuda: string;
-  /** Last CUDA major that supports the architecture; undefined if the current CUDA does. */
+  /** Last CUDA major that supports the architecture; undefined if the current CUDA still supports it. */
   lastCudaMajor?: number;
   /** Oldest driver that supports the architecture. */
   minDriver: string;
-  /** Last driver branch that supports the architecture; undefined if the current branch does. */
+  /** Last driver branch that supports the architecture; undefined if the current branch still supports it. */
   lastDriverBranch?: number;
 }
 
@@ -29,7 +29,7 @@ export interface MigGeometry {
   /** Profiles, each with the number of instances on one card. */
   profiles: Record<string, number>;
   /**
-   * Number of devices by profile that `all-balanced` makes on one card; undefined if mig-parted has no such
+   * Number of devices of each profile that `all-balanced` makes on one card; undefined if mig-parted has no such
    * configuration for the card.
    */
   balanced?: Record<string, number>;
@@ -74,13 +74,13 @@ export const flavoursOf = (card: Card): ModuleFlavour[] =>
 
 /**
  * Whether the open modules of a driver find this card only with the parameter `NVreg_OpenRmEnableUnsupportedGpus=1`.
- * Without this parameter such old modules load, but find no device.
+ * Without this parameter the modules load, but find no device.
  */
 export const openModulesRefuse = (card: Card, driver: string): boolean =>
   card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 
 /**
- * Whether a card is part of a superchip with an arm64 processor. The model's name names both: it begins with a letter
+ * Whether a card is part of a superchip with an arm64 processor. The model's name shows this: it begins with a letter
  * for the processor (G for Grace) and a letter for the card, e.g. GH200, GB300, GB10.
  */
 export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
@@ -107,7 +107,7 @@ export function supportsCard(driver: string, card: Card): boolean {
   );
 }
 
-/** Newest CUDA release that still supports a card; undefined if the current CUDA release does. */
+/** Newest CUDA release that supports a card; undefined if the current CUDA release still supports it. */
 export function lastCudaOf(card: Card): string | undefined {
   const major = architectureOf(card).lastCudaMajor;
   return major === undefined ? undefined : (cuda.lastOfMajor as Record<number, string>)[major];
@@ -119,7 +119,7 @@ export const migOf = (card: Card): MigGeometry | undefined =>
 
 /**
  * Range of a card's power limits in watts. The function guesses a bound that differs by board and is in no data sheet.
- * The guess for the least limit is a quarter of the default power, and for the greatest one and a half times the
+ * Its guess for the least limit is a quarter of the default power. Its guess for the greatest limit is 1.5 times the
  * default power. Only the lab's emulation and notes use a guess; no check refuses a stack because of it. Undefined for
  * cards whose power the tables lack, and for cards without a power limit.
  */

@@ -36,8 +36,9 @@ export interface ChartValueFinding {
  * Checks values by the releases of `releasesToCheckWith`. If there are two releases, a value is a mistake only if both
  * releases refuse it.
  *
- * For a version older or newer than all tables, a value that the nearest release lacks may be right, so its path is
- * `uncheckable`. But a value that looks misspelt, or that no release has (`hintOf`), is a mistake.
+ * A version may be older or newer than all releases in the tables. A value that the nearest release lacks may then be
+ * right, so its path is `uncheckable`. But a value that looks misspelt, or that no release has (`hintOf`), is a
+ * mistake.
  *
  * @returns the mistakes, the paths that no table can check (`uncheckable`), and the release that was used. If the text
  * is not a version, there are no mistakes and no paths.

@@ -21,7 +21,7 @@ export interface ContainerdRelease {
 
 /**
  * The containerd of a Talos release. If the tables lack the release, the function returns the containerd of the nearest
- * older release. For a text that is no release, it returns that of the oldest minor.
+ * older release. For a text that is no release, it returns the containerd of the oldest minor.
  */
 export function containerdOf(talosVersion: string): ContainerdRelease {
   const { minor, patch } = parseTalosVersion(talosVersion) ?? { minor: 0, patch: 0 };

@@ -16,7 +16,7 @@ export function readContract(text: string): string | undefined {
 
 /**
  * Talos' version contract of an owned machine: the release whose defaults the generated configuration has. Even after
- * upgrades of Talos, the contract should stay the release that created the cluster
+ * upgrades of Talos, the contract should still be the release that created the cluster
  * (siderolabs/terraform-provider-talos#401; siderolabs/talos#13885). The field `versionContract` sets the contract.
  * Without this field the contract is the older of the running and the wanted release, because the machine gets its
  * configuration before its upgrade. Without this field, a preview refuses an update that would change the contract
@@ -66,7 +66,7 @@ export function driftFinding(
     return undefined;
   return {
     problem: `is not set, and the generated configuration would change from the defaults of Talos ${previousContract} to those of ${nextContract}`,
-    why: "Talos' makers advise to keep the contract of the release that created the cluster (siderolabs/terraform-provider-talos#401)",
+    why: "the developers of Talos recommend that a cluster keeps the contract of the release that created it (siderolabs/terraform-provider-talos#401)",
     remedy: `to keep the present defaults, write \`versionContract: ${previousContract}\` under machineDefaults or in the machine's fields. To get the new defaults, write ${nextContract}`,
   };
 }

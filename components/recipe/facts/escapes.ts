@@ -9,8 +9,8 @@ export const escapesOf = (toolkit: string): string[] =>
   );
 
 /**
- * The first Talos release that has at least this toolkit, and no published container escapes in its toolkit. Such a
- * release always exists: the newest releases in the tables have no published escapes.
+ * The first Talos release whose toolkit is not older than this toolkit and has no published container escapes. Such a
+ * release always exists: the toolkits of the newest releases in the tables have no published escapes.
  */
 export function firstTalosWithout(toolkit: string): string {
   const { minor, from } = driverRows.find(

@@ -5,8 +5,8 @@ import type { ReleaseFactsSpec } from "../spec/index";
 export const defaultFactoryUrl = "https://factory.talos.dev";
 
 /**
- * URL of the Image Factory for a stack. If the environment variable TALOS_GPU_FACTORY is set, its URL replaces the
- * stack's, e.g. by that of a mirror or of the lab's Factory.
+ * URL of the Image Factory for a stack. If the environment variable TALOS_GPU_FACTORY is set, its URL replaces the URL
+ * of the stack, e.g. to use a mirror or the lab's Factory.
  *
  * @param url URL of the Factory that the stack names.
  * @returns a URL without a slash at its end.

@@ -91,7 +91,10 @@ function memoryInName(name: string): number | undefined {
   return gigabytes === undefined ? undefined : Number(gigabytes) * 1024;
 }
 
-/** Compute capability of the first chip prefix in the table that `isMeant` accepts; undefined if it accepts none. */
+/**
+ * Compute capability of the first chip prefix in the table for which `isMeant` is true; undefined if there is no such
+ * prefix.
+ */
 function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
   return Object.entries(chips.computeCapabilities).find(([start]) => isMeant(start))?.[1];
 }
@@ -112,7 +115,10 @@ function familyOf(name: string): CardFamily {
   return /^(Quadro|NVS|RTX|T\d)/.test(name) ? "workstation" : "geforce";
 }
 
-/** Words at the end of a name that the name in the tables spells differently or lacks. Earlier rows are tried first. */
+/**
+ * Words at the end of a name, each with the spelling in the tables; empty if the tables omit the words. `lookUp` tries
+ * earlier rows first.
+ */
 const additions: [addition: RegExp, replacement: string][] = [
   [/(mobile|notebook|laptop|maxq)$/, "laptopgpu"],
   [/(mobile|notebook|laptopgpu|laptop|maxq)$/, "withmaxqdesign"],
@@ -151,8 +157,8 @@ export function isTooOld(model: string): boolean {
 }
 
 /**
- * The card with a device ID. If several cards share the ID, only the facts that are true of all of them; such cards
- * differ in memory or cooling.
+ * The card with a device ID. If several cards share the ID, the result has only the facts that are true for all of
+ * them; such cards differ in memory or cooling.
  */
 function cardOfDevice(id: string): Card | undefined {
   const candidates = [

@@ -93,8 +93,9 @@ export function machineFacts(
 
 /**
  * Whether the cards are those of an HGX board with NVSwitches: at least eight SXM modules of a model that exists on
- * such boards. Without the fabric manager no program can use these cards (CUDA error 802). Boards of four have no
- * switch. Source: siderolabs/docs v1.13, nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
+ * such boards. Without the fabric manager no program can use these cards (CUDA error 802). Boards with four modules
+ * have no switch. Source: siderolabs/docs v1.13, nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported
+ * systems.
  */
 export function hasSwitches(uses: CardUse[]): boolean {
   const modules = uses.filter(({ card }) => card !== undefined && onBoards.test(card.model));
@@ -124,9 +125,9 @@ const onBoards =
   /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
 
 /**
- * Default branch of the driver: `production`, unless only the driver of `lts` supports all cards. On Talos ≥ 1.13 this
- * is so for Maxwell to Volta cards: 580 (lts) is the last branch that supports them, and production is 595. On Talos
- * 1.12 this is so for cards that are too new for its production driver (570), but not for its lts driver (580).
+ * Default branch of the driver: `production`, unless only the driver of `lts` supports all cards. On Talos ≥ 1.13 only
+ * `lts` (580) supports cards from Maxwell to Volta: 580 is the last branch with support for them, and production is
+ * 595. On Talos 1.12 only `lts` (580) supports cards that are too new for the production driver (570).
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";

@@ -9,12 +9,15 @@ export const configuresMultipath = (value: unknown): boolean =>
   valueAt(value, "kind") === "ExtensionServiceConfig" &&
   valueAt(value, "name") === multipath.service;
 
-/** Whether multipathd of a Talos release waits forever if the configuration has such a document. */
+/**
+ * Whether multipathd of a Talos release waits forever if the configuration has the document of `configuresMultipath`.
+ */
 export const refusesMultipath = (talosVersion: string): boolean =>
   (parseTalosVersion(talosVersion)?.minor ?? 0) >= multipath.since;
 
 /**
- * Finding for a machine's current configuration if it would keep multipathd of the next image from starting.
+ * Finding for a machine's current configuration if multipathd of the next image would not start with this
+ * configuration.
  *
  * @param extensions the extensions of the next image.
  */
@@ -29,7 +32,7 @@ export function multipathFinding(
     return undefined;
   return {
     problem: `has an ExtensionServiceConfig for ${multipath.service}, and the machine gets Talos ${talosVersion} with the extension multipath-tools`,
-    why: `from Talos 1.${multipath.since} on this document makes the service wait forever, and the boot does not end`,
+    why: `from Talos 1.${multipath.since} on, this document makes the service wait forever, and the boot does not end`,
     remedy:
       "replace this document with an EtcFileConfig named multipath.conf, which Talos supports from 1.14 on",
   };

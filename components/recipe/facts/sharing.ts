@@ -59,7 +59,7 @@ export const workloadResource = (
 
 /**
  * Number of units of each GPU resource that a node should offer, by resource name; empty for a machine without a GPU.
- * Of the resources in `atLeastOf` the node may offer more.
+ * The node may offer more units of the resources in `atLeastOf`.
  */
 export function allocatableOf(
   machine: MachineFacts,
@@ -131,7 +131,7 @@ function migDevices(
 /**
  * Attributes of a profile. `+me`: one instance of the card, with media engines. `+me.all`: one instance, with all media
  * engines of the card. `-me`: no media engines. `+gfx`: graphics. Source: NVIDIA MIG user guide, supported profiles
- * (RTX PRO 6000 has them all).
+ * (RTX PRO 6000 has all these attributes).
  */
 const attributes = ["+me", "+me.all", "-me", "+gfx"] as const;
 
@@ -150,8 +150,9 @@ export function instancesOf(
 }
 
 /**
- * Whether a card has a MIG profile with an attribute. Cards without graphics in MIG have only `+me`, and only on their
- * smallest instances (A30: 1g and 2g). RTX PRO cards have all attributes, but `4g` only `+gfx`.
+ * Whether a card has a MIG profile with an attribute. Cards whose MIG instances run no graphics have only the attribute
+ * `+me`, and only for their smallest instances (A30: 1g and 2g). RTX PRO cards have all attributes, except that their
+ * `4g` profiles have only `+gfx`.
  */
 function mayHave(
   geometry: NonNullable<ReturnType<typeof migOf>>,

@@ -7,9 +7,10 @@ import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /**
  * How a Talos release injects cards into containers, named after the program that makes the cards' CDI specification.
- * `legacy`: no program does (Talos ≤ 1.12). `cdi`: the extension's service (1.13 and 1.14). `nri`: the operator's toolkit
- * (≥ 1.15). All machines of a cluster must inject cards in the same way. Within one way, the toolkit's version decides
- * which program brings a card into a container (`usesContainerCli`).
+ * `legacy`: no program makes one (Talos ≤ 1.12). `cdi`: the extension's service (1.13 and 1.14). `nri`: the operator's
+ * toolkit (≥ 1.15). All machines of a cluster must inject cards in the same way. Releases that inject cards in the same
+ * way may differ in the program that adds a card to a container: the toolkit's version decides this
+ * (`usesContainerCli`).
  */
 export type Injection = "legacy" | "cdi" | "nri";
 
@@ -179,7 +180,8 @@ const firstJitCdi = "1.18.0";
 
 /**
  * Whether a release's toolkit adds cards to containers by nvidia-container-cli, with its BPF device filter. Toolkits up
- * to 1.17 do, so Talos up to 1.11 does. If the toolkit is unknown, the answer is yes for Talos ≤ 1.12.
+ * to 1.17 use this program, and Talos up to 1.11 contains such a toolkit. If the toolkit is unknown, the result is true
+ * for Talos ≤ 1.12.
  */
 export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolean {
   const release = findRelease(text, facts);
@@ -191,7 +193,7 @@ export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolea
 
 /**
  * Properties of a release's minor. If the tables lack the minor, the function uses the nearest earlier minor; for a
- * text that is not a release, the oldest one.
+ * text that is not a release, it uses the oldest minor.
  */
 export function capabilitiesOf(text: string): Capabilities {
   const minor = parseTalosVersion(text)?.minor ?? 0;
@@ -205,7 +207,10 @@ export const injectionOf = (text: string): Injection => injections[capabilitiesO
 export const firstMinorOf = (injection: Injection): number =>
   minorRows.find((row) => injections[row.cdi] === injection)!.minor;
 
-/** First Talos minor after a release that injects cards in another way; undefined if the tables know none. */
+/**
+ * First Talos minor that is newer than a release and injects cards in another way; undefined if the tables have no such
+ * minor.
+ */
 export function nextInjectionAfter(text: string): number | undefined {
   const minor = parseTalosVersion(text)?.minor ?? 0;
   return minorRows.find((row) => row.minor > minor && injections[row.cdi] !== injectionOf(text))

@@ -9,10 +9,11 @@ const splits = {
 
 /**
  * Splits a model over the GPUs of one or more machines: pipeline parallelism splits it over the machines, and tensor
- * parallelism over the GPUs of each machine. Sizes in the arguments take precedence, also one for data parallelism.
+ * parallelism over the GPUs of each machine. A size in the arguments takes precedence. The function also respects a
+ * size for data parallelism in the arguments.
  *
- * @returns the two sizes; `flags` for sizes that the arguments do not set (pipeline parallelism only for several
- * machines); and `uses`, the number of GPUs over which the server splits the model.
+ * @returns the two sizes; `flags`, which set the sizes that the arguments lack (the size of pipeline parallelism only
+ * for several machines); and `uses`, the number of GPUs over which the server splits the model.
  */
 export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>) {
   const [statedTensor, statedPipeline, data = 1] = [

@@ -2,9 +2,9 @@ import type { FieldFinding } from "../rules/finding";
 
 /**
  * The partition from which a machine's boot loader reads images: `EFI` with systemd-boot, `BOOT` with GRUB. An
- * installation of Talos before 1.11 makes this partition 1101 or 1000 MiB large; newer releases make it 2101 or 2000
- * MiB large (talos v1.14.1, pkg/machinery/imager/quirks/partitions.go and quirks.go, minTalosVersionBoot2G). Talos
- * never changes the size of an existing partition.
+ * installation of Talos before 1.11 makes `EFI` 1101 MiB and `BOOT` 1000 MiB large; newer releases make `EFI` 2101 MiB
+ * and `BOOT` 2000 MiB large (talos v1.14.1, pkg/machinery/imager/quirks/partitions.go and quirks.go,
+ * minTalosVersionBoot2G). Talos never changes the size of an existing partition.
  */
 export interface BootPartition {
   name: "EFI" | "BOOT";
@@ -41,7 +41,7 @@ export function withoutRoom(
     const imagesText =
       keptBytes === 0
         ? `the image of ${next.talosVersion} (${mebibytes(addedBytes)})`
-        : `the image of ${talosVersion} (${mebibytes(keptBytes)}), which runs then, and the image of ${next.talosVersion} (${mebibytes(addedBytes)})`;
+        : `both the running image of ${talosVersion} (${mebibytes(keptBytes)}) and the new image of ${next.talosVersion} (${mebibytes(addedBytes)})`;
     return [
       {
         field: `machines.${machine}`,

@@ -43,8 +43,8 @@ type Loose<T> = { [field in keyof T]: T[field] | undefined };
 export interface NextImage extends Omit<SchematicContent, "overlay"> {
   overlay?: Loose<OverlaySpec>;
   /**
-   * Installer image; undefined if the user names an image, which also decides platform, Secure Boot, arguments and
-   * overlay.
+   * Installer image; undefined if the user names an image, because that image also decides platform, Secure Boot,
+   * arguments and overlay.
    */
   installer?: string;
   /** Whether the machine has GPUs, so that the stack chooses NVIDIA's modules and toolkit. */
@@ -89,8 +89,8 @@ export function officialName(name: string): string {
 }
 
 /**
- * Official names of the extensions that a machine runs. They come from the schematic, or if there is none, from the
- * extensions' manifests.
+ * Official names of the extensions that a machine runs. They come from the schematic or, if there is no schematic, from
+ * the extensions' manifests.
  */
 export function runningExtensions({
   schematic,
@@ -102,8 +102,8 @@ export function runningExtensions({
 }
 
 /**
- * Kernel arguments that a machine has from its image. They come from the schematic, or if there is none, from the
- * command line without Talos' own arguments. The function leaves out arguments of the configuration, because a new
+ * Kernel arguments that a machine has from its image. They come from the schematic or, if there is no schematic, from
+ * the command line without Talos' own arguments. The function leaves out arguments of the configuration, because a new
  * image does not remove them. It also leaves out arguments without effect, e.g. those of a schematic that GRUB ignores.
  */
 export function runningKernelArgs(running: RunningImage): string[] {
@@ -148,7 +148,7 @@ export function losses(
       ? {
           field: `${field}.extensions`,
           problem: `the machine runs ${runs.join(", ")}, which its next image lacks`,
-          why: "after the reboot the machine would lack what a missing extension brings, e.g. storage, network or microcode",
+          why: "after the reboot the machine would lack the functions of these extensions, e.g. storage, network or microcode",
           remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
         }
       : undefined,
@@ -160,8 +160,8 @@ export function losses(
 
 /**
  * Finding for a change of the driver that the stack did not request. If the stack does not set branch and flavour, they
- * follow from the card. But the user may have chosen others before, e.g. for a program that needs the CUDA of one
- * branch.
+ * follow from the card. But the user may have chosen another branch or flavour before, e.g. for a program that needs
+ * the CUDA of one branch.
  */
 function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
   const runningDriver = driverIn(runningExtensions(running));
@@ -262,10 +262,10 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
 
 /**
  * Finding for kernel arguments in the next image that the machine's boot loader ignores. GRUB boots machines without
- * UEFI and those installed before Talos 1.10. GRUB uses the arguments of the configuration that is active during the
- * installation, unless this configuration sets `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go,
- * cmd/installer/pkg/install, Install). The function ignores arguments that the running image already has without
- * effect.
+ * UEFI, and machines that were installed before Talos 1.10. GRUB uses the arguments of the configuration that is active
+ * during the installation, unless this configuration sets `grubUseUKICmdline` (talos,
+ * cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install, Install). The function ignores arguments that the
+ * running image already has without effect.
  *
  * @param machine node name.
  */

@@ -30,7 +30,7 @@ export interface RecipeContext {
   spec: ClusterSpec;
   release?: Release;
   mode: GpuProviderName;
-  /** Whether the stack writes the files that the operator's pods wait for, instead of the operator's validator. */
+  /** Whether the stack, and not the operator's validator, writes the files for which the operator's pods wait. */
   markers: boolean;
   clusterPatches: UserPatch[];
 }
@@ -152,7 +152,7 @@ function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[]
 /**
  * The modules that the package's patch declares. The extensions blacklist NVIDIA's modules, so the configuration must
  * declare each of them (siderolabs/extensions, nvidia.conf). The function leaves out modules that a user's patch
- * declares. If two items had the same name, Talos would use the parameters of the last one, which is that of the
+ * declares. If two items had the same name, Talos would use the parameters of the last item, which comes from the
  * package's patch.
  */
 function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
@@ -173,9 +173,9 @@ const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
 export const gpuPresent = "nvidia.com/gpu.present";
 
 /**
- * A user's labels without `nvidia.com/gpu.present`, if the GPU Operator sets this label. The operator sets it when it
- * finds a card. It then replaces all `gpu.deploy` labels of the node by its own, which stay on the node even after the
- * stack is gone.
+ * A user's labels without `nvidia.com/gpu.present`, if the GPU Operator sets this label. The operator sets the label
+ * when it finds a card. The operator then replaces all `gpu.deploy` labels of the node by its own labels, which stay on
+ * the node even after the stack is gone.
  */
 function withoutOperatorLabel(
   labels: Record<string, string> = {},

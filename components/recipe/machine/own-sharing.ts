@@ -7,8 +7,8 @@ import { yamlIn } from "../rules/yaml";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 
 /**
- * Where each chart's values have the device plugin's configurations. `section` is the path of their section, `texts`
- * the key of the texts in this section, and `image` the path of the plugin's image.
+ * Places of the device plugin's configurations in each chart's values. `section` is the path of the section that
+ * contains them, and `texts` the key of their texts in this section. `image` is the path of the plugin's image.
  */
 export const pluginConfigPlaces = [
   {
@@ -57,8 +57,8 @@ export function sharingOf(
 }
 
 /**
- * Name of the configuration in use. If no name is given, the plugin uses the only configuration, or if there are
- * several, the one called `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`).
+ * Name of the configuration in use. If no name is given, the plugin uses the only configuration or, if there are
+ * several, the configuration called `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`).
  */
 function chosenName(configurations: Record<string, unknown>, name: unknown): string {
   if (typeof name === "string" && name !== "") return name;

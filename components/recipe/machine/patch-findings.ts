@@ -14,7 +14,7 @@ import { valueFinding } from "./talos-schema/rules";
 import type { ValueFinding } from "./talos-schema/value-rules";
 import { misfit } from "./talos-schema/values";
 
-/** A mistake in a patch that Talos refuses. */
+/** A mistake that makes Talos refuse a patch. */
 export interface PatchFinding {
   /** Path of the mistake, e.g. `machine.sysctl` or `KmsgLogConfig.url`; empty for a document as a whole. */
   path: string;
@@ -140,7 +140,7 @@ function documentFindings(
     const versionText =
       minor < minors[0]
         ? `Talos 1.${minors[0]} introduced it`
-        : `Talos 1.${minors[1]} was the last with it`;
+        : `Talos 1.${minors[1]} was the last minor release with it`;
     const remedyText =
       "write its settings under `machine` or `cluster`, e.g. machine.kernel.modules, machine.sysctls or machine.network";
     return [
@@ -210,8 +210,8 @@ function withoutDeleted(
     findings.push(
       flaw(
         fieldPath,
-        "has two dollars: talhelper replaces them with one, but Talos does not",
-        "write `$patch` with one dollar",
+        "has two dollar signs: talhelper replaces them with one, but Talos does not",
+        "write `$patch` with one dollar sign",
       ),
     );
     return undefined;

@@ -58,7 +58,7 @@ function ordered(value: unknown, name: string): unknown {
 }
 
 /**
- * Whether Go's `omitempty` leaves a value out. It leaves out the boot loader `none`, which is the number 0 in the
+ * Whether Go's `omitempty` leaves a value out. Go leaves out the boot loader `none`, because it is the number 0 in the
  * Factory's type (talos, pkg/imager/profile).
  */
 const isEmpty = (key: string, value: unknown): boolean =>

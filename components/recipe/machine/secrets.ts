@@ -117,6 +117,6 @@ function remedyOf(kind: string, path: string): string {
   )
     return "leave it out: write it to the machine with `talosctl patch machineconfig`, from a file outside of the repository";
   if (/^(machine\.(token|ca)|cluster\.)/.test(path) && !path.startsWith("cluster.inlineManifests"))
-    return "leave it out: set machine secrets by the secret configuration talos-gpu:machineSecrets, and keep others in a Kubernetes Secret";
+    return "leave it out: set machine secrets by the secret configuration talos-gpu:machineSecrets, and keep other secrets in a Kubernetes Secret";
   return "leave it out: keep a pod's secret in a Kubernetes Secret, and write the machine's secret with `talosctl patch machineconfig`";
 }

@@ -190,7 +190,7 @@ export class Applier {
   private conflict(path: Step[], problem: string): void {
     const finding = {
       problem: `the machine's configuration ${problem}`,
-      why: "Talos accepts a file path once and one type for a field, and the stack does not delete another tool's file, list or mapping",
+      why: "Talos accepts one file for each path and one type for each field, and the stack does not delete another tool's file, list or mapping",
       remedy:
         "remove this field or file from the machine's configuration, or from the stack's patches; for a file with containerd settings, move the settings to machines.<name>.containerd.extra",
     };

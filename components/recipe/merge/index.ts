@@ -19,7 +19,7 @@ export interface Merged {
   /** Additions of the merge, for the next merge and for `unmergeConfiguration`. */
   added: Added;
   changed: boolean;
-  /** Conflicts between the patches and the configuration. If there is one, nothing is merged. */
+  /** Conflicts between the patches and the configuration. If there is a conflict, the function merges nothing. */
   conflicts: Finding[];
 }
 

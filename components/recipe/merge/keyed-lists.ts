@@ -8,7 +8,7 @@ const replacedSince: Record<string, Record<string, string> | undefined> = lists.
 
 /**
  * Whether Talos replaces the whole value of a field when it merges a patch, and does not merge the two values. An
- * example is an item of `extraArgs`, which is a text, or from Talos 1.13 on a list (talos v1.13.9, v1alpha1_types.go,
+ * example is an item of `extraArgs`: a text or, from Talos 1.13 on, a list (talos v1.13.9, v1alpha1_types.go,
  * Args.Merge).
  *
  * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.

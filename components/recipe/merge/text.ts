@@ -7,7 +7,7 @@ interface Line {
   blankLinesBefore: string[];
 }
 
-/** The lines of the owner's text that correspond to one line that the YAML writer makes of the same document. */
+/** The lines of the owner's text that correspond to one line of the YAML writer's text for the same document. */
 interface Source {
   /** The owner's lines before `lines` that correspond to no line of the writer's text. */
   extra: Line[];

@@ -140,7 +140,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * Talos with the wanted image. It then bootstraps etcd on the control plane whose name is alphabetically first, and
    * fetches the kubeconfig. Leave `bootstrap: true` afterwards, because the stack holds the secrets and the kubeconfig.
    * Every machine must have `configuration: owned`, and at least one must be a control plane. The machines must have
-   * started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
+   * started from a boot medium of Talos 1.13 or newer, even if the stack installs an older release.
    * @default `false`: the cluster already exists
    * @example `true`
    */
@@ -179,10 +179,10 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    */
   away?: string[];
   /**
-   * Image of the smoke test. The image must contain `sh`: a second container of the test, which requests no card, runs
-   * a shell script that reports the cards that it sees. With MIG's strategy `single` the image must also contain
-   * `grep`, which looks for the MIG device before the test. The default image was not tested on a Blackwell card: CUDA
-   * 12.5 has no machine code for Blackwell, so the driver must compile the sample's PTX code.
+   * Image of the smoke test. The image must contain `sh`: a second container of the test runs a shell script. This
+   * container requests no card, and reports the cards that it sees. With MIG's strategy `single` the image must also
+   * contain `grep`, which looks for the MIG device before the test. The default image was not tested on a Blackwell
+   * card: CUDA 12.5 has no machine code for Blackwell, so the driver must compile the sample's PTX code.
    * @default a CUDA sample that the machine's driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */
@@ -212,7 +212,7 @@ export interface ClusterSpec extends ClusterOptionsSpec {
 export interface StackSpec extends ClusterOptionsSpec {
   /**
    * Machines by node name.
-   * @default none but those of `pools`
+   * @default only the machines of `pools`
    * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }]
    * } }`
    */

@@ -55,8 +55,8 @@ export interface SecureBootKeysSpec {
 }
 
 /**
- * Parts of the machine's image that an update may remove. An update that would remove a part that is not listed here
- * stops before it drains the machine.
+ * Parts of the machine's image that an update may remove. If an update would remove a part that is not listed here, the
+ * update stops before it drains the machine.
  */
 export interface DropSpec {
   /**

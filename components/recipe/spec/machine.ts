@@ -82,9 +82,9 @@ export interface MachineDefaultsSpec {
   talosVersion?: string;
   /**
    * NVIDIA driver of these machines. A field that is missing here gets its value from the stack's `driver`. The command
-   * `talos-gpu import` writes `{}` if it cannot find out the content of the machine's image. Without a `driver` of the
-   * stack, the plan then chooses branch and flavour by the card, and warns. Replace `{}` by the driver that the machine
-   * runs.
+   * `talos-gpu import` writes `{}` if it cannot find out the content of the machine's image. If the stack has no
+   * `driver` either, the plan chooses branch and flavour by the card, and warns. Replace `{}` by the driver that the
+   * machine runs.
    * @default the stack's `driver`
    * @example `{ branch: lts }`
    * @causes a new image, and with it one reboot of each GPU machine
@@ -203,7 +203,7 @@ export interface MachineDefaultsSpec {
    * Whether the machine may be off during an update, e.g. because another system controls its power. It must be a
    * worker. If its node is not ready and its Talos API does not answer, an update skips the machine, and reports that.
    * The machine must be online for the update that adds it. A preview finds out whether the machine is offline; in your
-   * own program, `GpuCluster.withFacts` does.
+   * own program, `GpuCluster.withFacts` finds it out.
    * @default `false`
    * @example `true`
    * @causes nothing by itself

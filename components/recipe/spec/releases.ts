@@ -9,9 +9,10 @@ export interface ReleaseSpec {
   values?: Record<string, any>;
   /**
    * Name of a Helm release of this chart that another tool installed in `namespace`. The stack takes over this release.
-   * Helm upgrades it to `version` with exactly `values`: the stack adds no chart values. If `version` and `values` are
-   * those of the installed release, no pod restarts. The stack does not take over the namespace. First stop the tool
-   * that installed the release (docs/use.md#take-a-release-over). Keep the field afterwards.
+   * Helm upgrades it to `version`, and uses only the chart values in `values`: the stack adds no chart values. If
+   * `version` and `values` are those of the installed release, no pod restarts. The stack does not take over the
+   * namespace. First stop the tool that installed the release (docs/use.md#take-a-release-over). Keep the field
+   * afterwards.
    * @default none: the stack installs its own release
    * @example `nvdp`
    */
@@ -41,8 +42,8 @@ export interface GpuOperatorSpec extends ReleaseSpec {
   namespace?: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. It does not affect the images: their registry is in the chart's values (`operator.repository`
-   * and others).
+   * contains the chart. This field does not affect the images: their registry is in the chart's values
+   * (`operator.repository` and others).
    * @default `https://helm.ngc.nvidia.com/nvidia`
    * @example `oci://registry.example.org/charts`
    */
@@ -68,8 +69,8 @@ export interface DevicePluginSpec extends ReleaseSpec {
   namespace?: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. It does not affect the image: its registry is in the
-   * chart's values (`image.repository`).
+   * contains the chart. This field does not affect the image: its registry is in the chart's values
+   * (`image.repository`).
    * @default `https://nvidia.github.io/k8s-device-plugin`
    * @example `oci://ghcr.io/home-operations/charts-mirror`
    */
@@ -103,8 +104,8 @@ export interface DraSpec extends ReleaseSpec {
   namespace?: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. It does not affect the image: its registry is in the
-   * chart's values (`image.repository`).
+   * contains the chart. This field does not affect the image: its registry is in the chart's values
+   * (`image.repository`).
    * @default `oci://registry.k8s.io/dra-driver-nvidia/charts`
    * @example `oci://registry.example.org/charts`
    */
@@ -123,8 +124,8 @@ export interface LeaderWorkerSetSpec {
   version: string;
   /**
    * Chart repository, such as a mirror: `https://…` for a repository with an index, `oci://…` for the folder that
-   * contains the chart. It does not affect the image: its registry is in the
-   * chart's values (`image.manager.repository`).
+   * contains the chart. This field does not affect the image: its registry is in the chart's values
+   * (`image.manager.repository`).
    * @default `oci://registry.k8s.io/lws/charts`
    * @example `oci://registry.example.org/charts`
    */

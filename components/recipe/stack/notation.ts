@@ -2,7 +2,9 @@ import * as z from "zod";
 import * as rules from "../rules";
 import type { FindingText, Rule } from "../rules";
 
-/** Adds a finding to zod's issues; its texts become the issue's `params`. Adds nothing without a finding. */
+/**
+ * Adds a finding to zod's issues; the finding's texts become the issue's `params`. Adds nothing if there is no finding.
+ */
 export function addFinding(
   context: Pick<z.core.$RefinementCtx, "addIssue">,
   finding: FindingText | undefined,

@@ -12,8 +12,8 @@ const longestKey = 320;
 const longestText = 1024 * 1024;
 
 /**
- * Copies a value from outside as plain data. The copy lacks values that are unreadable, too long, nested too deep, or
- * no plain data. A finding reports each omission. So later code gets a tree of bounded size.
+ * Copies a value from outside as plain data. The copy lacks values that are unreadable, too long, too deeply nested, or
+ * not plain data. A finding reports each omission. So later code gets a tree of bounded size.
  *
  * @returns `value` as plain data. The keys of every mapping are sorted, because their order has no meaning.
  *   `leftOutPaths` are the paths of the values that are left out.

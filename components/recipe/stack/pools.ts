@@ -3,8 +3,8 @@ import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 
 /**
- * Greatest number of machines in a stack, with those of all pools: Kubernetes supports this number of nodes
- * (kubernetes.io/docs/setup/best-practices/ cluster-large). The limit keeps the plan short: a single range of addresses
+ * Greatest number of machines in a stack, including the machines of all pools: Kubernetes supports this number of nodes
+ * (kubernetes.io/docs/setup/best-practices/cluster-large). The limit keeps the plan short: a single range of addresses
  * in a stack file may describe millions of machines, and a plan needs about a millisecond for each machine.
  */
 const mostMachines = 5_000;
@@ -13,8 +13,8 @@ const mostMachines = 5_000;
  * Turns the pools into machines, and applies the defaults to every machine. Pure. Single machines come before those of
  * pools, but no result depends on this order.
  *
- * @returns `filled` lists the paths of missing fields. They got a default value, so that the checks can run on the
- * machine. `poolOf` maps the node name of a pool's machine to the name of the pool.
+ * @returns `filled` lists the paths of missing fields. These fields got a default value, so that the checks can run on
+ * the machine. `poolOf` maps the node name of a pool's machine to the name of the pool.
  */
 export function expandStack({
   machines = {},
@@ -51,8 +51,8 @@ export function expandStack({
       });
     if (!namesAreMany(names) && poolAddresses.length > 1) {
       addFinding(`${field}.names`, {
-        problem: `${shown(names)} must have exactly one run of \`#\``,
-        why: "each machine's name is the pattern with the machine's number instead of the `#`",
+        problem: `${shown(names)} must have exactly one group of \`#\` characters`,
+        why: "the machine's number replaces this group in each machine's name",
         remedy: "write a pattern such as `gpu-###`",
       });
       continue;
@@ -69,7 +69,7 @@ export function expandStack({
       const otherOwner = ownerByName.get(name);
       if (otherOwner !== undefined)
         addFinding(`${field}.names`, {
-          problem: `would name a machine ${name}, as ${otherOwner} does`,
+          problem: `would name a machine ${name}, but ${otherOwner} already has this name`,
           why: "Kubernetes knows a node by its name, so two machines cannot share one",
           remedy: "choose another pattern, or another `first`",
         });

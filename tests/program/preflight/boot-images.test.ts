@@ -50,7 +50,7 @@ test("the preflight refuses an image for which the boot partition has no room ne
   });
   expect(outcome).toEqual([
     expect.stringMatching(
-      /^machines\.gpu-1: its boot partition EFI has 1101 MiB, which cannot hold the image of v1\.12\.4 \(500 MiB\), which runs then, and the image of v1\.12\.6 \(602 MiB\); .*; remove extensions .*/,
+      /^machines\.gpu-1: its boot partition EFI has 1101 MiB, which cannot hold both the running image of v1\.12\.4 \(500 MiB\) and the new image of v1\.12\.6 \(602 MiB\); .*; remove extensions .*/,
     ),
   ]);
 });
@@ -139,7 +139,7 @@ test("the preflight compares each image with the previous one if the upgrade goe
   });
   expect(outcome).toContainEqual(
     expect.stringContaining(
-      "which cannot hold the image of v1.11.6 (600 MiB), which runs then, and the image of v1.12.6 (600 MiB);",
+      "which cannot hold both the running image of v1.11.6 (600 MiB) and the new image of v1.12.6 (600 MiB);",
     ),
   );
 });

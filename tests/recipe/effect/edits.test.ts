@@ -145,7 +145,8 @@ const updateCases: Updates[] = [
     before: { patches: [modulesWith("NVreg_A=0")] },
     after: { patches: [modulesWith("NVreg_A=1")] },
     reboots: "no",
-    because: /^none is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
+    because:
+      /^no reboot is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
   },
   {
     name: "a module parameter that Talos accepts without a reboot",
@@ -153,7 +154,8 @@ const updateCases: Updates[] = [
     before: { patches: [modulesWith("NVreg_A=0")] },
     after: { patches: [modulesWith("NVreg_A=1")] },
     reboots: "no",
-    because: /^none is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
+    because:
+      /^no reboot is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
   },
   {
     name: "a first update reboots only a machine that differs from the stack",
@@ -209,7 +211,7 @@ const updateCases: Updates[] = [
     after: { reconcileToken: "one" },
     reboots: "only if",
     because:
-      /^it differs from what the last update left \(checked because of reconcileToken: \(none\) → one\)$/,
+      /^its state differs from the state after the last update \(checked because of reconcileToken: \(none\) → one\)$/,
   },
   {
     name: "a new reconcileToken",
@@ -217,7 +219,7 @@ const updateCases: Updates[] = [
     after: { reconcileToken: "one" },
     reboots: "only if",
     because:
-      /^it differs from what the last update left \(checked because of reconcileToken: \(none\) → one\)$/,
+      /^its state differs from the state after the last update \(checked because of reconcileToken: \(none\) → one\)$/,
   },
   {
     name: "a new reconcileToken",
@@ -225,7 +227,7 @@ const updateCases: Updates[] = [
     after: { reconcileToken: "one" },
     reboots: "only if",
     because:
-      /^it differs from what the last update left \(checked because of reconcileToken: \(none\) → one\)$/,
+      /^its state differs from the state after the last update \(checked because of reconcileToken: \(none\) → one\)$/,
   },
   {
     name: "a changed reconcileToken",

@@ -21,7 +21,7 @@ describe("the preview of a machine that leaves the stack", () => {
       "of an owned machine leaves it as it is",
       { configuration: "owned" },
       "no",
-      /^it is left as it is$/,
+      /^the update does not change it$/,
     ],
     [
       "of an Omni machine announces a new image and configuration by Omni",

@@ -79,7 +79,7 @@ describe("the preview of a machine on Talos 1.14", () => {
   test("announces no reboot for a containerd option or a sysctl", () => {
     expect(effectOfChange({}, { containerd: { cdiSpecDirs: ["/var/cdi"] } })).toMatchObject({
       reboots: "no",
-      because: "none is needed for machine.files.containerd added",
+      because: "no reboot is needed for machine.files.containerd added",
     });
     expect(
       effectOfChange({}, { patches: ["machine: {sysctls: {vm.swappiness: '1'}}"] }).reboots,

@@ -9,8 +9,8 @@ export interface Power {
   min?: number;
   max?: number;
   /**
-   * Least limit in watts that a board accepted in a test of this package. Other boards may accept less, so this value
-   * decides only about a note; no check refuses a stack because of it.
+   * Least limit in watts that a board accepted in a test of this package. Other boards may accept less, so only a note
+   * uses this value; no check refuses a stack because of it.
    */
   seenFrom?: number;
 }
@@ -28,8 +28,8 @@ export interface Card {
   /** Memory of one GPU in MiB; undefined if the tables have no size or several sizes. */
   memoryMiB?: number;
   /**
-   * Sizes of memory in MiB with which cards of this name exist, the usual size first. Absent if there is only one, or
-   * if the stack chooses one.
+   * Sizes of memory in MiB with which cards of this name exist, the usual size first. Absent if there is only one size,
+   * or if the stack chooses a size.
    */
   memoriesMiB?: number[];
   /** Size of memory in MiB that NVIDIA never sold, but that rebuilt cards have. */

@@ -20,8 +20,8 @@ export interface ChartValues {
 }
 
 /**
- * Releases of a chart, oldest first. The first release has all its paths; each later release has only the changes from
- * the release before. `null` removes a path.
+ * Releases of a chart, oldest first. The first release has all its paths; each later release has only its changes since
+ * the previous release. `null` removes a path.
  */
 interface ChartFile {
   chart: string;

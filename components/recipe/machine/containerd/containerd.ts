@@ -91,8 +91,8 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
 }
 
 /**
- * Whether a table is nested deeper than the depth that is read. The function goes level by level, because recursion
- * could overflow the call stack.
+ * Whether the nesting in a table is deeper than `deepest`. The function goes level by level, because recursion could
+ * overflow the call stack.
  */
 function isDeep(table: TomlTable): boolean {
   let level: unknown[] = [table];

@@ -27,8 +27,8 @@ export const containerdEvidence = (talosVersion: string): string =>
   mergesInMemory(talosVersion) ? mergedConfigurationPath : customizationPath;
 
 /**
- * Names and SHA-256 of the containerd settings from a machine's configuration that Talos ≥ 1.14 has merged, in the
- * order of the merge.
+ * Containerd settings of a machine's configuration that Talos ≥ 1.14 has merged: the name and the SHA-256 of each, in
+ * the order of the merge.
  */
 export const customizationsIn = (merged: string): { name: string; sha256: string }[] =>
   [...merged.matchAll(/^## in-memory customization "([^"]*)" \(sha256:([0-9a-f]*)\)$/gm)].map(

@@ -2,7 +2,7 @@ import { documentConflicts } from "../../facts/data/since.json";
 import { isMapping, valueAt } from "../../mapping";
 import { mainDocument } from "../../merge/documents";
 
-/** A document of a configuration, and the fields that are also set, so that Talos refuses the configuration. */
+/** A document of a configuration, and the fields that set the same thing, so that Talos refuses the configuration. */
 export interface DocumentConflict {
   /**
    * Kind of the document. The kind is followed by a name if only the document of this name conflicts, e.g.
@@ -54,7 +54,7 @@ export function remedyForConflict({ document, fields }: DocumentConflict): strin
 /** Whether a document has a setting that replaces a field. */
 export const hasForm = (field: string): boolean => forms.get(field) !== null;
 
-/** The document's setting to write instead of a field that has one (`hasForm`), in words. */
+/** The setting of a document that replaces a field, in words. The field must have such a setting (`hasForm`). */
 export function formOf(document: string, field: string): string {
   const form = forms.get(field);
   const last = field.split(".").at(-1)!;
@@ -63,7 +63,8 @@ export function formOf(document: string, field: string): string {
 }
 
 /**
- * Paths of the keys that are set below a field such as `machine.kubelet`, with which a document conflicts as a whole.
+ * Paths of the keys that are set below a field, such as `machine.kubelet`, if a document conflicts with the whole
+ * field.
  */
 function fieldsBelow(main: unknown, field: string): string[] {
   const value = valueAt(main, ...field.split("."));

@@ -14,9 +14,9 @@ export interface Override {
 }
 
 /**
- * Settings to which a separate document gives another value than a field of `machine`. Talos uses the document's value
- * (talos v1.14.1, config/container/container.go; seen on Talos v1.14.1). If there is a document for udev rules, Talos
- * ignores the whole field `machine.udev`.
+ * Settings whose value in a separate document differs from their value in a field of `machine`. Talos uses the
+ * document's value (talos v1.14.1, config/container/container.go; seen on Talos v1.14.1). If there is a document for
+ * udev rules, Talos ignores the whole field `machine.udev`.
  *
  * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
  */
@@ -57,8 +57,8 @@ interface Customization {
 }
 
 /**
- * Settings of containerd to which two places of a configuration give different values. Talos uses the value of the
- * place whose name is later in the alphabet (see `legacyCustomization`).
+ * Settings of containerd that have different values in two places of a configuration. Talos uses the value of the place
+ * whose name is later in the alphabet (see `legacyCustomization`).
  *
  * @param part text of the stack's own containerd settings. If it is undefined, the function takes the file with
  * containerd's settings in `machine.files`.

@@ -6,10 +6,10 @@ import { taintEffects } from "../taints";
 import { isWrongExpression, isAddress, isPrefix, isSize, bytesOf } from "./values";
 
 /**
- * Rules for values that go beyond their types: the rules of Talos' own validation, and rules whose violation only makes
- * the boot fail. Source: siderolabs/talos v1.13.9, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the
- * `Validate` methods of the documents next to it; `Validate` of the volumes' documents in types/block;
- * pkg/machinery/labels for labels, annotations and taints.
+ * Rules for values that go beyond their types: the rules of Talos' own validation, and rules that Talos does not
+ * validate but whose violation makes the boot fail. Source: siderolabs/talos v1.13.9,
+ * pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go and the `Validate` methods of the documents next to it;
+ * `Validate` of the volumes' documents in types/block; pkg/machinery/labels for labels, annotations and taints.
  */
 
 /** Mistake of a value, and the remedy. */
@@ -93,7 +93,7 @@ const entries = (isValue: (value: string) => boolean, description: string, remed
 /** A rule for an interface or a VLAN, which may have its addresses in only one field. */
 export const cidrOrAddresses = (value: Record<string, unknown>): ValueFinding | undefined =>
   value["cidr"] && Array.isArray(value["addresses"]) && value["addresses"].length > 0
-    ? ["has both cidr and addresses", "write all of them under addresses"]
+    ? ["has both cidr and addresses", "write all networks under addresses"]
     : undefined;
 
 const host = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;

@@ -4,8 +4,8 @@ import { asText, isMapping } from "../../mapping";
 import { wordsOf } from "../../shape";
 
 /**
- * Mistake of a single value against its type; undefined if the value is right. The text never repeats the value, which
- * may be secret.
+ * Mistake in a single value that does not fit its type; undefined if the value fits. The text never repeats the value,
+ * which may be secret.
  */
 export function misfit(value: unknown, type: TypeText): string | undefined {
   if (isMapping(value)) return "is a mapping";
@@ -70,8 +70,8 @@ const addressPattern = "^[0-9a-f.:]+$";
 const hardwarePattern = "^[0-9a-f:]+$";
 
 /**
- * Mistake of a text against a pattern of the schema. Three patterns accept more than Talos' own parser, so the function
- * parses these texts itself.
+ * Mistake in a text that does not match a pattern of the schema. Three patterns accept more than Talos' own parser, so
+ * the function parses these texts itself.
  */
 function patternProblem(text: string, pattern: string): string | undefined {
   if (text === "") return undefined; // An empty text counts as not set.

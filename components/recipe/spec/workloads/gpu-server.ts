@@ -74,8 +74,8 @@ export interface GpuRequestSpec {
 /** Fields of every server that computes on a GPU. */
 export interface GpuServerSpec {
   /**
-   * Whether the server runs. `false` keeps the server's objects and volume, with no replicas. Several servers can thus
-   * take turns on one card.
+   * Whether the server runs. With `false`, the server's objects and volume stay, but the server has no replicas.
+   * Several servers can thus take turns on one card.
    * @default `true`
    * @example `false`
    */

@@ -1,7 +1,7 @@
 /** LiteLLM: one OpenAI-compatible endpoint in front of the models of ollama and vLLM. It needs no GPU. */
 export interface LiteLlmSpec {
   /**
-   * Whether the proxy runs. `false` keeps the proxy's objects, with no replicas.
+   * Whether the proxy runs. With `false`, the proxy's objects stay, but the proxy has no replicas.
    * @default `true`
    * @example `false`
    */

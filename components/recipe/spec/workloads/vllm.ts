@@ -1,6 +1,9 @@
 import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 
-/** A key of an existing Secret. Its content passes neither through this package nor through Pulumi's state. */
+/**
+ * A key of an existing Secret. The content of the Secret passes neither through this package nor through Pulumi's
+ * state.
+ */
 export interface SecretKeySpec {
   /**
    * Name of the Secret, in the workload's namespace.
@@ -42,9 +45,9 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   model: string;
   /**
-   * Number of machines that the model is split over. Each machine runs one pod with `gpus` GPUs and its own volume. All
-   * these machines must have the same model of card. LeaderWorkerSet replaces the pods together. More than one machine
-   * needs LeaderWorkerSet (`leaderWorkerSet`) and vLLM 0.12 or newer.
+   * Number of machines over which vLLM splits the model. Each machine runs one pod with `gpus` GPUs and its own volume.
+   * All these machines must have the same model of card. LeaderWorkerSet replaces the pods together. More than one
+   * machine needs LeaderWorkerSet (`leaderWorkerSet`) and vLLM 0.12 or newer.
    * @default `1`
    * @example `2`
    */

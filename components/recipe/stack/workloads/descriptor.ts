@@ -33,8 +33,8 @@ export interface WorkloadDescriptor<Spec> {
   /** Schema of the component's arguments, without arguments that may be Outputs. */
   readonly argumentsSchema: z.ZodType;
   /**
-   * The `workloads` of a stack that has only this component's arguments, so that the checks of a stack can check them.
-   * `field` is the path of the arguments in that stack.
+   * The `workloads` of a stack that has only this component's arguments, so that the checks of a stack also apply to
+   * the arguments. `field` is the path of the arguments in that stack.
    */
   asStack(spec: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
   /**

@@ -54,7 +54,8 @@ const modelsOf = {
 
 /**
  * A Service's name is an RFC 1035 label of at most 63 characters (kubernetes, pkg/apis/core/validation,
- * ValidateServiceName). The server's name has at most 51 characters, because a suffix follows in its volume's name.
+ * ValidateServiceName). The server's name has at most 51 characters, because the volume's name is the server's name
+ * with a suffix.
  */
 const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
@@ -140,8 +141,8 @@ export const workloadsOfKind = <W extends WorkloadKind>(
   workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 
 /**
- * Other namespaces whose pods may reach a server; undefined if every pod may reach it. For a server of language models
- * they include the namespace of the stack's LiteLLM.
+ * Other namespaces whose pods may reach a server; undefined if every pod may reach it. For a server of language models,
+ * the result includes the namespace of the stack's LiteLLM.
  */
 export function allowedNamespaces(
   spec: Pick<ClusterSpec, "workloads">,
@@ -244,8 +245,8 @@ export interface PlannedVolume {
 }
 
 /**
- * The volumes that a stack creates itself. A server over several machines has none here, because its LeaderWorkerSet
- * creates its volumes.
+ * The volumes that a stack creates itself. The list lacks the volumes of a server over several machines, because the
+ * server's LeaderWorkerSet creates them.
  */
 export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
   workloadsOf(spec).flatMap(({ kind, field, key, name, spec: workloadSpec }) => {
