@@ -1,12 +1,13 @@
-import type { V1Job, V1Pod } from "@kubernetes/client-node";
+import type { V1Job } from "@kubernetes/client-node";
 import { formatDuration, parseDuration } from "../../recipe/rules/duration";
 import { LimitReached, waitFor, type Clock } from "../../clients/clock";
 import { Failure, type FieldFinding } from "../../clients/failure";
 import type { Report } from "../progress";
 import { type GateResult, type GateTask, UNTESTED } from "../task";
-import { isDeviceClass, type GpuProvider, gpuProviders } from "../../recipe/facts/gpu-provider";
+import { isDeviceClass } from "../../recipe/facts/gpu-provider";
 import type { Cluster } from "../cluster/cluster";
-import { isReady, podWords, schedulerWords, onlookerOutput } from "./pod-words";
+import { isReady, schedulerWords, onlookerOutput } from "./pod-words";
+import { describeProgress, failureOf, unitsAndPlugin } from "./reasons";
 import { allInUse, namesOf, unitsOf } from "./units";
 
 type Test = GateTask["tests"][number];
@@ -41,13 +42,14 @@ export async function awaitTests(
   clock: Clock,
   report: Report,
 ): Promise<GateResult> {
-  const { namespace } = task;
+  const { namespace, mustPass = false } = task;
+  const place = { cluster, namespace };
   const [limit, patience] = [parseDuration(task.limit), parseDuration(task.patience)];
   /**
    * How long a test waits for a free unit. The gate never gives up a test that must pass; such a test fails at the
    * limit.
    */
-  const unitWaitLimit = task.mustPass ? limit : patience;
+  const unitWaitLimit = mustPass ? limit : patience;
   const result: GateResult = { passed: [], untested: {} };
   const failed: FieldFinding[] = [];
   const busySince = new Map<string, number>();
@@ -90,7 +92,12 @@ export async function awaitTests(
     }
     if (hasCondition(job, "Failed")) {
       failed.push(
-        await failureOf(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`),
+        await failureOf(
+          place,
+          test,
+          `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`,
+          { mustPass },
+        ),
       );
       return true;
     }
@@ -105,13 +112,19 @@ export async function awaitTests(
     }
     const pods = await cluster.podsOfJob(namespace, test.job);
     const waiting = pods.map(schedulerWords);
-    const { users, plugin, ...units } = await unitsAndPlugin(test);
+    const { users, plugin, ...units } = await unitsAndPlugin(place, test);
     const lacksUnits = waiting.some((words) =>
       words.includes(isDeviceClass(resource) ? cannotAllocate : `Insufficient ${resource}`),
     );
     if (!lacksUnits || !allInUse({ users, ...units }) || !plugin.every(isReady)) {
       busySince.delete(machine);
-      const progressText = await describeProgress(test, pods, units.allocatable ?? 0, plugin);
+      const progressText = await describeProgress(
+        place,
+        test,
+        pods,
+        units.allocatable ?? 0,
+        plugin,
+      );
       if (progressText !== undefined) reportChange(machine, progressText);
       return false;
     }
@@ -122,7 +135,7 @@ export async function awaitTests(
       machine,
       `its smoke test waits up to ${formatDuration(unitWaitLimit)} for a free GPU: ${reason}`,
     );
-    if (task.mustPass || clock.now() - busyStart < patience) return false;
+    if (mustPass || clock.now() - busyStart < patience) return false;
     await cluster.suspend(namespace, test.job, reason);
     result.untested[machine] = reason;
     reportChange(machine, notTestedText(reason));
@@ -158,85 +171,6 @@ export async function awaitTests(
     return isOverdue;
   };
 
-  const unitsAndPlugin = async ({ machine, resource }: Test) => {
-    const [node, pods, claimed] = await Promise.all([
-      cluster.node(machine, isDeviceClass(resource)),
-      cluster.podsOn(machine),
-      isDeviceClass(resource) ? cluster.claimed(machine, resource) : {},
-    ]);
-    const { pods: pluginName } = offersOf(resource);
-    // The namespace of an external release is unknown here. There the image distinguishes NVIDIA's plugin from those of
-    // other makers.
-    const plugin = pods.filter(
-      ({ metadata, spec }) =>
-        pluginName.test(metadata?.name ?? "") &&
-        (metadata?.namespace === namespace ||
-          spec?.containers.some(({ image }) => ofNvidia.test(image ?? ""))),
-    );
-    return { ...unitsOf(resource, node, pods, claimed), plugin };
-  };
-
-  /** Why a test has not ended yet; undefined if Kubernetes gives no reason. */
-  const describeProgress = async (
-    test: Test,
-    pods: V1Pod[],
-    offered: number,
-    plugin: V1Pod[],
-  ): Promise<string | undefined> => {
-    if (pods.length === 0) {
-      const refusal = await refusalOf(test);
-      return refusal && `its smoke test waits: ${refusal}`;
-    }
-    const words = pods.map(podWords).filter((text) => text !== "");
-    if (words.length === 0)
-      return pods.some(({ status }) => status?.phase === "Running")
-        ? "its smoke test runs"
-        : "its smoke test's pod starts";
-    const isUnplaced = pods.some((pod) => schedulerWords(pod) !== "");
-    const offer = isUnplaced
-      ? [`the node offers ${offered} of ${test.resource}`, ...pluginWords(plugin, test.resource)]
-      : [];
-    return `its smoke test waits: ${[...words, ...offer].join("; ")}`;
-  };
-
-  /** Why Kubernetes creates no pod for a test; undefined if it gives no reason. */
-  const refusalOf = async ({ job }: Test): Promise<string | undefined> => {
-    // The reason only explains: the gate waits for the test without it as well.
-    const lastWarning = (await cluster.warningsOfJob(namespace, job).catch(() => [])).at(-1);
-    // Without the pod's name, which is new in each attempt, repeated reasons are equal.
-    return (
-      lastWarning &&
-      `Kubernetes refuses its pod: ${lastWarning.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`
-    );
-  };
-
-  const failureOf = async (test: Test, outcome: string, isGone = false): Promise<FieldFinding> => {
-    const { machine, job, resource } = test;
-    const pods = await cluster.podsOfJob(namespace, job);
-    const { allocatable, users, plugin } = await unitsAndPlugin(test);
-    const otherUsers = users.filter(
-      ({ pod }) => !pods.some(({ metadata }) => metadata?.uid === pod.metadata?.uid),
-    );
-    const refusal = pods.length === 0 ? await refusalOf(test) : undefined;
-    const facts = [
-      ...(refusal === undefined ? [] : [refusal]),
-      ...pods.map(podWords).filter((words) => words !== ""),
-      `the node offers ${allocatable ?? 0} of ${resource}`,
-      otherUsers.length === 0 ? "no other pod uses it" : `in use by ${namesOf(otherUsers)}`,
-      ...pluginWords(plugin, resource),
-    ];
-    return {
-      field: `machines.${machine}`,
-      problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
-      why: task.mustPass
-        ? "upgrade.first lists this machine, so the other workers are updated only after a smoke test has passed on it"
-        : "no workload may use a GPU before a smoke test has passed on it",
-      remedy: isGone
-        ? "run the update again with `--refresh`, which creates the Job again"
-        : `${task.mustPass && otherUsers.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
-    };
-  };
-
   const names = openTests.map(({ machine }) => machine).join(", ");
   report(
     `waits up to ${formatDuration(limit)} for the smoke test${openTests.length === 1 ? "" : "s"} of ${names}`,
@@ -264,7 +198,7 @@ export async function awaitTests(
     for (const test of openTests) {
       const isGone = !jobs.some(({ metadata }) => metadata?.name === test.job);
       const outcome = isGone ? "no longer exists" : `did not pass within ${formatDuration(limit)}`;
-      failed.push(await failureOf(test, outcome, isGone));
+      failed.push(await failureOf(place, test, outcome, { mustPass, isGone }));
     }
   }
   if (failed.length > 0) throw new Failure(...failed);
@@ -277,23 +211,7 @@ export async function awaitTests(
  */
 const cannotAllocate = "cannot allocate all claims";
 
-/** Matches images of NVIDIA's device plugin and DRA driver, also in a mirror. */
-const ofNvidia = /k8s-device-plugin|k8s-dra-driver-gpu|dra-driver-nvidia-gpu/;
-
-/** The controllers that must have a pod on the machine before other pods can get its cards. */
-const offersOf = (resource: string): GpuProvider["offers"] =>
-  (isDeviceClass(resource) ? gpuProviders.dra : gpuProviders.devicePlugin).offers;
-
 const notTestedText = (why: string): string => `not tested: ${why}; a smoke test never evicts pods`;
-
-function pluginWords(plugin: V1Pod[], resource: string): string[] {
-  if (plugin.length === 0) return [`no pod of ${offersOf(resource).words} is on the node`];
-  return plugin.map(
-    (pod) =>
-      podWords(pod) ||
-      `Pod ${pod.metadata?.name ?? ""}: ${isReady(pod) ? "ready" : (pod.status?.phase ?? "unknown")}`,
-  );
-}
 
 const condition = (job: V1Job | undefined, type: string) =>
   job?.status?.conditions?.find(
