@@ -44,7 +44,7 @@ export const check: Verb = {
 Talos: talconfig.yaml, topf.yaml, machine configuration, patch (strategic merge or RFC 6902), schematic.
 Charts: Flux HelmRelease with its repository, Argo CD Application, kustomization, helmfile.yaml, values of an NVIDIA chart, Chart.yaml with such a chart as a dependency.
 Omni: cluster template, patch, list of extensions.
-Kubernetes: RuntimeClass, Pod, Deployment or another object with a pod template, HelmRelease of bjw-s' app-template.
+Kubernetes: RuntimeClass, Pod, any object with a pod template (such as a Deployment), HelmRelease of bjw-s' app-template.
 `,
   run: async (args, output) => {
     const format = valueOf(args, "format") ?? "text";

@@ -21,7 +21,7 @@ interface Files {
  */
 export type PlaceOf = (patch: string, words: string) => string | undefined;
 
-/** Places in the files of a source, relative to the working folder. */
+/** Makes the function that finds a patch's place in the imported files. File names are relative to the working folder. */
 export const placesIn =
   ({ patchFiles, inputFiles }: Files): PlaceOf =>
   (patch, words) => {

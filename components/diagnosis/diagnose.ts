@@ -84,6 +84,6 @@ function remedyOf(fix: Fix, plan: Plan | undefined): string {
     return `this stack does not install the GPU provider: ${plan.kubernetes.by ?? "the tool that installs it"} must make sure that ${fix.does}`;
   return (
     fix.inForce ??
-    `the stack makes sure that ${fix.does}. The running system differs from that: check whether someone undid the fix by hand, and run \`pulumi up --refresh\``
+    `normally the stack makes sure that ${fix.does}, but the running system differs: check whether someone undid the fix by hand, and run \`pulumi up --refresh\``
   );
 }

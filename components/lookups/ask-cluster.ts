@@ -15,8 +15,8 @@ const PATIENCE = 5_000;
 
 /**
  * Asks the cluster of a stack's kubeconfig a question. If the stack has no kubeconfig, it asks the cluster of
- * KUBECONFIG. If the same program creates the cluster, a preview does not know the kubeconfig yet, and this function
- * asks no cluster. Never fails: undefined without a kubeconfig, or without an answer in time.
+ * KUBECONFIG. If the Pulumi program that calls this function also creates the cluster, the kubeconfig is unknown in a
+ * preview, and the function asks no cluster. Never fails: undefined without a kubeconfig, or without an answer in time.
  *
  * @param kubeconfig text, or an Output or a promise of a text; `null` from programs in other languages means none.
  */

@@ -17,7 +17,7 @@ const kubernetesProvider = "pulumi:providers:kubernetes";
 const urns = (run: Run): string[] => run.resources.map((resource) => resource.urn).sort();
 
 describe.each(stacks)("the stack %s", (stack) => {
-  let run: Run;
+  let run: Awaited<ReturnType<typeof runStack>>;
   beforeAll(async () => {
     run = await runStack(stack);
   });

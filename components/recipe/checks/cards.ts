@@ -186,8 +186,8 @@ function unknownCard(field: string, model: string): FieldFinding {
 
 /**
  * Bounds of a power limit if the card's range is unknown, as factors of the card's default power. No board accepts more
- * than `mostFactor` times, or less than `leastFactor` times this power. Each maker sets the range of its GeForce
- * boards, and NVIDIA publishes no list. Users report 150 W as the minimum of one RTX 5060 Ti. So the check accepts
+ * than `mostFactor` times, or less than `leastFactor` times this power. Each board maker chooses the range of power
+ * limits for its GeForce boards, and NVIDIA publishes no list of these ranges. Users report 150 W as the minimum of one RTX 5060 Ti. So the check accepts
  * limits that a board may refuse, e.g. 50 W on an RTX 5070 Ti. Then the power limit pod reports nvidia-smi's refusal.
  */
 const mostFactor = 3;

@@ -27,7 +27,7 @@ export const containerdChecks = {
         problem: `writes ${customizationPath}${isOfAll ? " on every machine" : ""}`,
         why: mergesInMemory(talosVersion)
           ? "this package writes the same file, and Talos ≥ 1.14 silently ignores the second item of machine.files with the same path"
-          : "this package writes the same file, and two items for one path keep CRI and kubelet from starting: the machine reboots again and again",
+          : "this package writes the same file, and with two items of machine.files for one path, CRI and kubelet do not start: the machine reboots again and again",
         remedy: `remove the file from the patch, and set the options under ${field}.containerd, whose field \`extra\` accepts any TOML`,
       };
     }),

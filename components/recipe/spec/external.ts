@@ -11,8 +11,8 @@ export const ExternalKind = {
 export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 
 /**
- * The GPU provider that Flux, Argo CD, helmfile or another tool installs. The stack creates and changes none of its
- * objects: no Helm release, no RuntimeClass, no namespace. The stack only checks the chart's values, and waits for the
+ * The GPU provider that Flux, Argo CD, helmfile or another tool installs. The stack neither creates nor changes the
+ * objects of this GPU provider: no Helm release, no RuntimeClass, no namespace. The stack only checks the chart's values, and waits for the
  * GPUs. Exclusive with `gpuOperator`, `devicePlugin` and `dra`. A field here overrides the same setting in `files`.
  */
 export interface ExternalSpec {

@@ -36,7 +36,7 @@ function findingTextOf(issue: z.core.$ZodIssue, value: any): FindingText {
       const remedy = isUnquoted ? `quote it: ${shown(anyText(value))}` : `write ${wantedType}`;
       return {
         problem: `is ${described(kindOf(value))} but must be ${wantedType}`,
-        why: "YAML reads another type than the field needs",
+        why: "in YAML this value has another type than the field needs",
         remedy,
       };
     }
@@ -47,7 +47,7 @@ function findingTextOf(issue: z.core.$ZodIssue, value: any): FindingText {
       const wantedTypes = [...new Set(kinds)].map(described).join(" or ");
       return {
         problem: `is ${described(kindOf(value))} but must be ${wantedTypes}`,
-        why: "YAML reads another type than the field needs",
+        why: "in YAML this value has another type than the field needs",
         remedy: `write ${wantedTypes}`,
       };
     }

@@ -81,7 +81,7 @@ export const fixCases: CauseCase[] = [
         ],
       },
     ],
-    remedy: "the stack makes sure that a DaemonSet keeps the files", // the remedy differs if the stack has the fix
+    remedy: "normally the stack makes sure that a DaemonSet keeps the files", // the remedy differs if the stack has the fix
   },
   {
     name: "pods that wait for marker files although the markers' DaemonSet is ready",
