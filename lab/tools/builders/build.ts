@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs/promises";
+import * as os from "node:os";
 import * as path from "node:path";
 import * as readline from "node:readline";
 
@@ -96,6 +97,10 @@ async function goBuild(
     cwd,
     env: {
       ...goEnvironment(env, tool.modules ? "mod" : "readonly"),
+      // Compiler and linker end before they need the memory: they collect their garbage less often, which saves a
+      // quarter of their CPU time. Near the memory limit they collect as usual.
+      GOGC: "400",
+      GOMEMLIMIT: `${Math.floor(os.totalmem() / 6 / 2 ** 20)}MiB`,
       ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }),
     },
     stdio: ["ignore", "ignore", "pipe"],
