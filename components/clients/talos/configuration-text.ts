@@ -63,6 +63,13 @@ export const installArgs = (text: string): string[] =>
     .flatMap((document) => valueAt(document, "machine", "install", "extraKernelArgs") ?? [])
     .map(String);
 
+/** Whether a configuration sets both `extraKernelArgs` and `grubUseUKICmdline`, which Talos' installer refuses. */
+export const hasArgsConflict = (text: string): boolean =>
+  installArgs(text).length > 0 &&
+  valuesOf(text).some(
+    (document) => valueAt(document, "machine", "install", "grubUseUKICmdline") === true,
+  );
+
 /** Items of `machine.files` in a configuration. Several items may write the same file. */
 export function filesOf(text: string): { path: string; content: string }[] {
   const files = valuesOf(text).flatMap((document) => valueAt(document, "machine", "files") ?? []);

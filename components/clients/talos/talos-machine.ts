@@ -5,7 +5,7 @@ import { imageId } from "../../recipe/machine/schematic";
 import { bootErrorsOf, consoleLines } from "./console";
 import { bootPartitionOf, bootsByGrub, takesImageArgs } from "./boot-loader";
 import { volumesWithTpmKey } from "../../recipe/machine/secure-boot";
-import { installArgs, valuesOf } from "./configuration-text";
+import { hasArgsConflict, installArgs, valuesOf } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import type { Configurations, Ending, ImagePlace, InstallerPlace, UpgradeApi } from "../machine";
@@ -256,6 +256,7 @@ export class TalosMachine implements Machine {
       ),
       // A boot loader that uses the image's arguments never reads those of the configuration.
       configuredArgs: isArgsOfImage ? [] : installArgs(persistent),
+      ...(hasArgsConflict(active) ? { hasArgsConflict: true } : {}),
       ...defined({
         bootArgs: isArgsOfImage ? undefined : installArgs(active),
         bootPartition: bootPartitionOf(volumes),

@@ -1,17 +1,13 @@
-import {
-  losses,
-  type NextImage,
-  type RunningImage,
-  ignoredArgsFindings,
-} from "../../recipe/machine/losses";
+import { argsConflictFindings, ignoredArgsFindings } from "../../recipe/machine/boot-args";
+import { losses, type NextImage, type RunningImage } from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
 import { unbootable, signatureLines } from "../../recipe/machine/secure-boot";
 import type { Report } from "../progress";
 import type { UpgradeTask } from "../task";
 
 /**
- * Findings about the machine's next image: the machine could not start the image, would lose parts, or would ignore the
- * image's kernel arguments. Losses are checked only while the machine runs an image that this stack did not install. If
+ * Findings about the machine's next image: the machine could not start the image, would lose parts, would ignore the
+ * image's kernel arguments, or has a configuration that the installer refuses. Losses are checked only while the machine runs an image that this stack did not install. If
  * the stack installed the running image, the user has removed the missing parts from the stack on purpose. The content
  * of a user's own image is unknown, so it is not compared.
  *
@@ -35,7 +31,8 @@ export function checkImage(
   const { installerImage, ownImage = false } = task;
   for (const line of signatureLines(image, installerImage, ownImage))
     report(`warning: ${task.machine}: ${line}`);
-  if (ownImage) return unbootable(task.machine, image, installerImage, ownImage);
+  const conflicts = argsConflictFindings(task.machine, image);
+  if (ownImage) return [...unbootable(task.machine, image, installerImage, ownImage), ...conflicts];
   const { extensions, kernelArgs, overlay } = task.image;
   const isForeignImage = running === undefined || running !== ownSchematic;
   const next: NextImage = {
@@ -50,6 +47,7 @@ export function checkImage(
     ...(isForeignImage
       ? losses(task.machine, image, next, task.drop)
       : unbootable(task.machine, image, installerImage)),
+    ...conflicts,
     ...ignoredArgsFindings(task.machine, image, next),
   ];
 }

@@ -30,6 +30,11 @@ export interface RunningImage extends BootDemands {
    * the image's arguments.
    */
   bootArgs?: string[];
+  /**
+   * Whether the active configuration sets both `extraKernelArgs` and `grubUseUKICmdline` under `machine.install`.
+   * Default: no.
+   */
+  hasArgsConflict?: boolean;
   /** E.g. `metal`. */
   platform?: string;
   /** Partition for the machine's images; absent if the partition is unknown. */
@@ -259,36 +264,6 @@ const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
   bootArgs === undefined
     ? `list them under ${field}.kernelArgs`
     : "write them to machine.install.extraKernelArgs in the machine's configuration, which GRUB uses (`talosctl patch machineconfig`, without a reboot)";
-
-/**
- * Finding for kernel arguments in the next image that the machine's boot loader ignores. GRUB boots machines without
- * UEFI, and machines that were installed before Talos 1.10. GRUB uses the arguments of the configuration that is active
- * during the installation, unless this configuration sets `grubUseUKICmdline` (talos,
- * cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install, Install). The function ignores arguments that the
- * running image already has without effect.
- *
- * @param machine node name.
- */
-export function ignoredArgsFindings(
-  machine: string,
-  { commandLine = "", bootArgs, schematic }: RunningImage,
-  next: Pick<NextImage, "kernelArgs">,
-): FieldFinding[] {
-  if (bootArgs === undefined) return [];
-  const previousArgs = schematic === undefined ? [] : (readSchematic(schematic)?.kernelArgs ?? []);
-  const knownArgs = new Set([commandLine, ...bootArgs, ...previousArgs].flatMap(splitKernelArgs));
-  const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !knownArgs.has(arg));
-  if (args.length === 0) return [];
-  return [
-    {
-      field: `machines.${machine}.kernelArgs`,
-      problem: `the machine boots with GRUB, which ignores the image's arguments, so the kernel would start without ${args.join(" ")}`,
-      why: "the machine would reboot, and these arguments would have no effect",
-      remedy:
-        'on Talos 1.12 or newer, configure GRUB to use the image\'s arguments: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`. On an older Talos, write the arguments to machine.install.extraKernelArgs by such a patch. Neither patch reboots the machine. Then run the update again',
-    },
-  ];
-}
 
 /**
  * Extensions that a machine would lose. For a GPU machine, NVIDIA's modules and toolkit do not count, because the stack

@@ -101,6 +101,17 @@ async function patchAsOwner(testBed: TestBed, patch: object): Promise<void> {
   assertEqual("boot ID after the patch", await testBed.bootId(), bootIdBefore);
 }
 
+/**
+ * Changes `machine.install` like the owner of a machine that was installed before Talos 1.12: GRUB then takes its
+ * kernel arguments from there, and not from the image. Stages the stack's settings again, since the patch discards
+ * them.
+ */
+async function installAsOwner(testBed: TestBed, install: object): Promise<void> {
+  const ofConfiguration = semver.gte(RELEASE, "1.12.0") ? { grubUseUKICmdline: false } : {};
+  await patchAsOwner(testBed, { machine: { install: { ...ofConfiguration, ...install } } });
+  await adoptAgain(testBed);
+}
+
 /** Stages the stack's settings again. */
 async function adoptAgain(testBed: TestBed): Promise<void> {
   const { code, output } = await testBed.startProgram("adopt", testBed.adoptTask()).result;
@@ -394,6 +405,7 @@ const allCases: readonly FailureCase[] = [
     talos: "<1.14",
     boot: "grub",
     initialState: "adopted",
+    prepare: (testBed) => installAsOwner(testBed, {}),
     run: runUpgradeWithArgument,
     messages: [
       new RegExp(`boots with GRUB, which ignores the image's arguments.* without ${imageArgument}`),
@@ -416,26 +428,45 @@ const allCases: readonly FailureCase[] = [
     },
   },
   {
-    name: "GRUB takes the image's kernel arguments if the configuration consists of documents",
-    talos: ">=1.14",
+    // Configurations that Talos 1.12 or newer generates say so. From 1.14 on they consist of documents, which always
+    // mean it.
+    name: "GRUB takes the image's kernel arguments if the configuration says so",
+    talos: ">=1.12",
     boot: "grub",
     initialState: "adopted",
     run: runUpgradeWithArgument,
     exitCode: 0,
-    messages: [/upgrading through the lifecycle API/],
+    messages: [/upgrading through the/],
     maxSeconds: 900,
     followRemedy: async (testBed) =>
       assertEqual("the argument is in force", await hasArgument(testBed, imageArgument), true),
+  },
+  {
+    name: "the installer refuses the arguments of an owner's configuration",
+    talos: ">=1.12 <1.14",
+    initialState: "adopted",
+    prepare: async (testBed) => {
+      // A configuration that Talos 1.12 or newer generates has grubUseUKICmdline.
+      await patchAsOwner(testBed, { machine: { install: { extraKernelArgs: [ownArgument] } } });
+      await adoptAgain(testBed);
+    },
+    messages: [
+      /sets both machine\.install\.extraKernelArgs and machine\.install\.grubUseUKICmdline/,
+    ],
+    maxSeconds: 60,
+    changesNothing: true,
+    followRemedy: async (testBed) => {
+      await patchAsOwner(testBed, { machine: { install: { grubUseUKICmdline: false } } });
+      await adoptAgain(testBed);
+      await assertUpgradeSucceeds(testBed, true);
+    },
   },
   {
     name: "GRUB keeps a kernel argument of machine.install",
     talos: "<1.14",
     boot: "grub",
     initialState: "adopted",
-    prepare: async (testBed) => {
-      await patchAsOwner(testBed, { machine: { install: { extraKernelArgs: [ownArgument] } } });
-      await adoptAgain(testBed);
-    },
+    prepare: (testBed) => installAsOwner(testBed, { extraKernelArgs: [ownArgument] }),
     exitCode: 0,
     messages: [API === "lifecycle" ? /Only the older upgrade API keeps them/ : /legacy API/],
     maxSeconds: 900,

@@ -78,8 +78,9 @@ export interface TestBed {
   machine: RealMachine;
   imageFactory: ImageFactory;
   /**
-   * Schematics: without extensions, with NVIDIA's, with NVIDIA's and the kernel argument {@link imageArgument}, with
-   * NVIDIA's except the toolkit, with a kernel that does not boot, and with an installer that lacks the image.
+   * Schematics by their content: no extensions (`plain`), NVIDIA's extensions (`gpu`), these and {@link imageArgument}
+   * (`argument`), these without the toolkit (`modules`), a kernel that does not boot (`broken`). The installer of `empty`
+   * lacks the image.
    */
   schematics: Record<"plain" | "gpu" | "argument" | "modules" | "broken" | "empty", string>;
   /** Folder of the lab. */

@@ -291,6 +291,7 @@ test.each<[string, string[], object[], string, string]>([
     const image = await machine.image();
     expect(image.configuredArgs).toEqual(expectedArgs);
     expect(image.bootArgs).toEqual(expectedArgs.length > 0 ? expectedArgs : undefined);
+    expect(image.hasArgsConflict).toBe(setting === "" ? undefined : true);
   },
 );
 

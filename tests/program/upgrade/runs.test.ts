@@ -283,6 +283,23 @@ describe("a machine that runs more than its stack lists", () => {
       },
     }));
 
+  test.each([undefined, true])(
+    "is not changed if Talos' installer would refuse its configuration (the user's own image: %s)",
+    (ownImage) =>
+      runUpgrade({
+        task: { ownImage },
+        machine: {
+          runningImage: { extensions: {}, configuredArgs: [], hasArgsConflict: true },
+        },
+        expect: {
+          error: [
+            "machines.gpu-1: the machine's configuration sets both machine.install.extraKernelArgs",
+          ],
+          changesNothing: true,
+        },
+      }),
+  );
+
   const secureBootImage = `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`;
   test("is upgraded once the stack lists or drops all of these parts", () =>
     runUpgrade({

@@ -1,6 +1,9 @@
 import type { RunningImage } from "../../../components/recipe/machine/losses";
 import { schematicOf } from "../../../components/recipe/machine/schematic";
-import { ignoredArgsFindings } from "../../../components/recipe/machine/losses";
+import {
+  argsConflictFindings,
+  ignoredArgsFindings,
+} from "../../../components/recipe/machine/boot-args";
 
 const imageBootedByGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
   commandLine: "BOOT_IMAGE=/A/vmlinuz talos.platform=metal console=tty0",
@@ -23,6 +26,24 @@ test("kernel arguments that GRUB ignores are reported, with a remedy", () => {
       remedy: expect.stringMatching(/grubUseUKICmdline.*extraKernelArgs.*run the update again$/),
     },
   ]);
+});
+
+test("a machine whose configuration has arguments for GRUB gets the new ones there as well", () => {
+  const running = imageBootedByGrub({ bootArgs: ["console=ttyS1"] });
+  const [finding] = ignoredArgsFindings("gpu-1", running, { kernelArgs: ["pci=realloc"] });
+  expect(finding!.remedy).toContain(
+    `--patch '{"machine":{"install":{"extraKernelArgs":["pci=realloc"]}}}'`,
+  );
+  // The installer refuses a configuration with both.
+  expect(finding!.remedy).not.toContain("grubUseUKICmdline");
+});
+
+test("a configuration that the installer would refuse is reported", () => {
+  const running = imageBootedByGrub({ hasArgsConflict: true });
+  expect(argsConflictFindings("gpu-1", running)).toMatchObject([
+    { field: "machines.gpu-1", remedy: expect.stringContaining("grubUseUKICmdline: false") },
+  ]);
+  expect(argsConflictFindings("gpu-1", imageBootedByGrub())).toEqual([]);
 });
 
 test.each<[situation: string, runningImage: RunningImage, kernelArgs: string[]]>([
