@@ -313,8 +313,11 @@ export const pullImagesTask = z.strictObject({
 /** The task of `pull-images` as the program reads it. */
 export type PullImagesTask = z.infer<typeof pullImagesTask>;
 
-/** Answer of `pull-images`: the machines of this update. The next update finds Talos on their disks. */
-export const pulledImages = z.object({ machines: z.array(z.string()) });
+/**
+ * Answer of `pull-images`: Kubernetes release and machines of this update. The next update finds Talos on the disks of
+ * these machines, and compares the release.
+ */
+export const pulledImages = z.object({ version: z.string(), machines: z.array(z.string()) });
 /** The answer of `pull-images`. */
 export type PulledImages = z.infer<typeof pulledImages>;
 

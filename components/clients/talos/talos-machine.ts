@@ -243,7 +243,10 @@ export class TalosMachine implements Machine {
   async image(): Promise<RunningImage> {
     const metadata = await this.layers();
     const schematic = metadata.find(({ name }) => name === "schematic")?.extraInfo;
-    const [platform] = parseResources(await this.ask("get", "platformmetadata", "-o", "json"));
+    const [platformResource] = parseResources(
+      await this.ask("get", "platformmetadata", "-o", "json"),
+    );
+    const platform = platformResource?.spec?.platform as string | undefined;
     const [security] = parseResources(await this.ask("get", "securitystate", "-o", "json"));
     const { active = "", persistent = active } = await this.configurations();
     const commandLine = await this.read("/proc/cmdline");
@@ -256,11 +259,14 @@ export class TalosMachine implements Machine {
       ),
       // A boot loader that uses the image's arguments never reads those of the configuration.
       configuredArgs: isArgsOfImage ? [] : installArgs(persistent),
-      ...(hasArgsConflict(active) ? { hasArgsConflict: true } : {}),
+      // Talos' installer checks `machine.install` only on metal (talos v1.13.0, runtime/mode.go, RequiresInstall).
+      ...(platform === "metal" && [active, persistent].some(hasArgsConflict)
+        ? { hasArgsConflict: true }
+        : {}),
       ...defined({
         bootArgs: isArgsOfImage ? undefined : installArgs(active),
         bootPartition: bootPartitionOf(volumes),
-        platform: platform?.spec?.platform as string | undefined,
+        platform,
         secureBoot: security?.spec?.secureBoot as boolean | undefined,
       }),
       tpmVolumes: volumesWithTpmKey(valuesOf(active)).flatMap(({ name, hasOnlyTpmKey }) =>

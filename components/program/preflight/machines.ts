@@ -1,5 +1,6 @@
 import { waitFor, LimitReached, someAtATime, type Clock } from "../../clients/clock";
 import { CallError, lastLine, type FieldFinding } from "../../clients/failure";
+import { argsConflictFindings } from "../../recipe/machine/boot-args";
 import { contractFinding } from "../../recipe/effect/findings";
 import { multipathFinding, refusesMultipath } from "../../recipe/facts/multipath";
 import { handlerLeftovers } from "../../recipe/machine/containerd/leftovers";
@@ -83,6 +84,9 @@ export async function askMachines(
           );
           foundFindings.push(...(await askForSigner(askedMachine, talos, image, context)));
           const release = await talos.version();
+          const installsImage = running !== schematicId || release !== askedMachine.talosVersion;
+          if (installsImage && askedMachine.ownImage !== true)
+            foundFindings.push(...argsConflictFindings(askedMachine, image));
           const foundWay = await wayOf(askedMachine, talos, release, context.releases);
           if (foundWay.findings.length === 0)
             for (const hop of foundWay.hops)

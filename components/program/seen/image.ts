@@ -1,4 +1,4 @@
-import { argsConflictFindings, ignoredArgsFindings } from "../../recipe/machine/boot-args";
+import { type BootArgsContext, ignoredArgsFindings } from "../../recipe/machine/boot-args";
 import { losses, type NextImage, type RunningImage } from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
 import { unbootable, signatureLines } from "../../recipe/machine/secure-boot";
@@ -6,8 +6,8 @@ import type { Report } from "../progress";
 import type { UpgradeTask } from "../task";
 
 /**
- * Findings about the machine's next image: the machine could not start the image, would lose parts, would ignore the
- * image's kernel arguments, or has a configuration that the installer refuses. Losses are checked only while the machine runs an image that this stack did not install. If
+ * Findings about the machine's next image: the machine could not start the image, would lose parts, or would ignore the
+ * image's kernel arguments. Losses are checked only while the machine runs an image that this stack did not install. If
  * the stack installed the running image, the user has removed the missing parts from the stack on purpose. The content
  * of a user's own image is unknown, so it is not compared.
  *
@@ -20,9 +20,10 @@ export function checkImage(
   task: Pick<
     UpgradeTask,
     "machine" | "image" | "installerImage" | "ownImage" | "drop" | "driverFieldsFromCard"
-  > & {
-    gpu: boolean;
-  },
+  > &
+    BootArgsContext & {
+      gpu: boolean;
+    },
   image: RunningImage,
   running: string | undefined,
   ownSchematic: string | undefined,
@@ -31,8 +32,7 @@ export function checkImage(
   const { installerImage, ownImage = false } = task;
   for (const line of signatureLines(image, installerImage, ownImage))
     report(`warning: ${task.machine}: ${line}`);
-  const conflicts = argsConflictFindings(task.machine, image);
-  if (ownImage) return [...unbootable(task.machine, image, installerImage, ownImage), ...conflicts];
+  if (ownImage) return unbootable(task.machine, image, installerImage, ownImage);
   const { extensions, kernelArgs, overlay } = task.image;
   const isForeignImage = running === undefined || running !== ownSchematic;
   const next: NextImage = {
@@ -47,7 +47,6 @@ export function checkImage(
     ...(isForeignImage
       ? losses(task.machine, image, next, task.drop)
       : unbootable(task.machine, image, installerImage)),
-    ...conflicts,
-    ...ignoredArgsFindings(task.machine, image, next),
+    ...ignoredArgsFindings(task, image, next),
   ];
 }

@@ -1,11 +1,8 @@
 import { type Clock, someAtATime } from "../../clients/clock";
 import { CallError, Failure, lastLine, type FieldFinding } from "../../clients/failure";
-import {
-  imageRelease,
-  kubernetesImages,
-  type KubernetesPart,
-} from "../../clients/talos/configuration-text";
+import { kubernetesImages, type KubernetesPart } from "../../clients/talos/configuration-text";
 import type { Machine } from "../../clients/talos/talos-machine";
+import { fitsVariable } from "../../clients/longest-variable";
 import { defined } from "../../recipe/mapping";
 import { parseDuration } from "../../recipe/rules/duration";
 import type { Report } from "../progress";
@@ -48,7 +45,7 @@ export async function pullParts(
       unimplemented: `this Talos release pulls ${image} when ${part} starts`,
       why: `${part} needs this image, so the update stopped before it drained the node or applied the configuration`,
       remedy:
-        "check that the image exists and that the machine reaches its registry, then run again",
+        "check that the image exists and that the machine reaches its registry, then run again. If the same update changes the registry, first run an update without the new Kubernetes release",
     };
     await pullImage(puller, { ...words, image, place }, Math.max(end - clock.now(), 1_000));
   }
@@ -75,14 +72,16 @@ export async function pullImages(
   clients: PullContext,
 ): Promise<PulledImages> {
   const findings: FieldFinding[] = [];
-  const installed = machines.filter(({ machine }) => previous?.machines.includes(machine));
+  const answer = { version, machines: machines.map(({ machine }) => machine) };
+  if (previous === undefined || previous.version === version) return answer;
+  const installed = machines.filter(({ machine }) => previous.machines.includes(machine));
   await someAtATime(installed, async (task) => {
     const machine = clients.machine(task.address);
     const report = clients.reportOf(task.machine);
     const puller = { task, machine, clock: clients.clock, report, poll: pollSeconds * 1_000 };
     try {
       const { active = "" } = await machine.configurations();
-      const images = imagesInRelease(imagesOf(active, task.role), version);
+      const images = imagesInRelease(imagesOf(active, task.role), previous.version, version);
       if (images.length > 0) report(`images: ${images.map(([, image]) => image).join(", ")}`);
       await pullParts(puller, images, parseDuration(task.limit), (image, place) =>
         machine.hasPulled(image, place),
@@ -97,22 +96,23 @@ export async function pullImages(
     }
   });
   if (findings.length > 0) throw new Failure(...findings);
-  return { machines: machines.map(({ machine }) => machine) };
+  // An answer that is too long would keep the next update from starting. Without names, it pulls nothing.
+  return fitsVariable(JSON.stringify(answer)) ? answer : { version, machines: [] };
 }
 
 /**
- * The images in another release. Leaves out images that already have this release, images whose tag names no release,
- * and images with a digest.
+ * The images of one release in another release. Leaves out other images, e.g. those that a user's patch pins, and images
+ * with a digest.
  */
 function imagesInRelease(
   images: Partial<Record<KubernetesPart, string>>,
-  version: string,
+  from: string,
+  to: string,
 ): PartImage[] {
-  const wantedRelease = version.startsWith("v") ? version : `v${version}`;
-  return (Object.entries(images) as PartImage[]).flatMap(([part, image]): PartImage[] => {
-    const release = imageRelease(image);
-    // A digest names the old release's image, whatever the tag says.
-    if (release === undefined || release === wantedRelease || image.includes("@")) return [];
-    return [[part, `${image.slice(0, -release.length)}${wantedRelease}`]];
-  });
+  const [present, wanted] = [tagOf(from), tagOf(to)];
+  return (Object.entries(images) as PartImage[]).flatMap(([part, image]): PartImage[] =>
+    image.endsWith(`:${present}`) ? [[part, `${image.slice(0, -present.length)}${wanted}`]] : [],
+  );
 }
+
+const tagOf = (version: string): string => (version.startsWith("v") ? version : `v${version}`);

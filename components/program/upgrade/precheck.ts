@@ -1,11 +1,12 @@
 import { LimitReached, waitFor, waitOrFail } from "../../clients/clock";
 import { CallError, Failure, lastLine, type FieldFinding } from "../../clients/failure";
 import { checkClient } from "../../clients/talos/client-fits";
+import { argsConflictFindings } from "../../recipe/machine/boot-args";
 import type { AskedNode } from "../cluster/cluster";
 import { checkImage } from "../seen/image";
 import { anotherNode } from "../seen/same-cluster";
 import type { UpgradeTask } from "../task";
-import { type Compared, isSameImage, runsImage } from "./compare";
+import { type Compared, isSameImage, type Observed, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run, upTo } from "./run";
 import { missingModulesFindings } from "./staged-settings";
@@ -143,6 +144,21 @@ async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
   ];
 }
 
+/** Findings about the next image, which the machine has yet to install. */
+async function imageFindings(
+  { machine }: Run,
+  before: Observed,
+  next: UpgradeTask,
+  ownSchematic: string | undefined,
+): Promise<FieldFinding[]> {
+  const image = await machine.image();
+  const asked = { ...next, gpu: next.modules.length > 0, isStaged: before.staged };
+  return [
+    ...checkImage(asked, image, before.schematicId, ownSchematic),
+    ...argsConflictFindings(asked, image),
+  ];
+}
+
 async function problemsOf(
   run: Run,
   { before, paused, waiting }: Compared,
@@ -157,14 +173,7 @@ async function problemsOf(
     ...(await checkNode(run, paused)),
     ...checkWaiting(next, waiting),
     ...(await missingModulesFindings(machine, task)),
-    ...(runsImage(before, next)
-      ? []
-      : checkImage(
-          { ...next, gpu: task.modules.length > 0 },
-          await machine.image(),
-          before.schematicId,
-          ownSchematic,
-        )),
+    ...(runsImage(before, next) ? [] : await imageFindings(run, before, next, ownSchematic)),
     ...(task.drain && cluster === undefined
       ? [
           {

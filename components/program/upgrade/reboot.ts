@@ -87,8 +87,9 @@ const onlyByConsole =
 async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
   const api = capabilitiesOf(before.talosVersion).upgradeApi;
   if (api === "legacy" || runsImage(before, task)) return api;
-  const { configuredArgs } = await machine.image();
-  if (configuredArgs.length === 0) return api;
+  // The staged configuration may lack arguments that the active one still gives the boot loader.
+  const { configuredArgs, bootArgs = [] } = await machine.image();
+  if (configuredArgs.length === 0 && bootArgs.length === 0) return api;
   report(
     "precheck: the boot loader reads kernel arguments from machine.install. Only the older upgrade API keeps them, so the program uses that API",
   );

@@ -7,25 +7,41 @@ import { readSchematic } from "./schematic";
 // arguments of the configuration that is active during the installation, unless this configuration sets `grubUseUKICmdline` (talos,
 // cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install, Install).
 
+/** A machine, for the remedies. */
+export interface BootArgsContext {
+  /** Node name. */
+  machine: string;
+  address: string;
+  /** Who owns the machine's configuration. Default: another tool. */
+  configuration?: "owned" | "adopted" | undefined;
+  /**
+   * Whether a configuration is staged. `talosctl patch` and `talosctl edit` start from the active one, and discard it.
+   * Default: no.
+   */
+  isStaged?: boolean;
+}
+
 /**
  * Finding for a configuration that Talos' installer refuses. Talos accepts it on an installed machine, since it checks
  * `machine.install` only before the installation (talos v1.13.0, v1alpha1_server.go, modeWrapper, and
  * types/v1alpha1/v1alpha1_validation.go; seen on Talos v1.13.0).
- *
- * @param machine node name.
  */
 export function argsConflictFindings(
-  machine: string,
+  context: BootArgsContext,
   { hasArgsConflict }: RunningImage,
 ): FieldFinding[] {
   if (!hasArgsConflict) return [];
+  const field = `machines.${context.machine}`;
   return [
     {
-      field: `machines.${machine}`,
+      field,
       problem:
         "the machine's configuration sets both machine.install.extraKernelArgs and machine.install.grubUseUKICmdline",
       why: "Talos' installer refuses this configuration, so the upgrade would fail after the drain",
-      remedy: `move the arguments to machines.${machine}.kernelArgs and remove extraKernelArgs (\`talosctl edit machineconfig\`), or set grubUseUKICmdline: false to keep them in the configuration. Neither reboots the machine. Then run again`,
+      remedy:
+        context.configuration === "owned"
+          ? `in the stack's patches, remove extraKernelArgs or set grubUseUKICmdline: false, and first run an update with only this change, which needs no reboot. ${field}.kernelArgs takes the arguments with the next image`
+          : `remove extraKernelArgs and list the arguments under ${field}.kernelArgs, or set grubUseUKICmdline: false to keep them in the configuration (\`talosctl -n ${context.address} edit machineconfig\`, without a reboot). ${thenRunAgain(context)}`,
     },
   ];
 }
@@ -33,11 +49,9 @@ export function argsConflictFindings(
 /**
  * Finding for kernel arguments in the next image that the machine's boot loader ignores. The function ignores arguments
  * that the running image already has without effect.
- *
- * @param machine node name.
  */
 export function ignoredArgsFindings(
-  machine: string,
+  context: BootArgsContext,
   { commandLine = "", bootArgs, schematic }: RunningImage,
   next: Pick<NextImage, "kernelArgs">,
 ): FieldFinding[] {
@@ -46,18 +60,39 @@ export function ignoredArgsFindings(
   const knownArgs = new Set([commandLine, ...bootArgs, ...previousArgs].flatMap(splitKernelArgs));
   const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !knownArgs.has(arg));
   if (args.length === 0) return [];
-  const patch = JSON.stringify({ machine: { install: { extraKernelArgs: args } } });
-  const inConfiguration = `write the arguments to the machine's configuration: \`talosctl patch machineconfig --patch '${patch}'\``;
   return [
     {
-      field: `machines.${machine}.kernelArgs`,
+      field: `machines.${context.machine}.kernelArgs`,
       problem: `the machine boots with GRUB, which ignores the image's arguments, so the kernel would start without ${args.join(" ")}`,
       why: "the machine would reboot, and these arguments would have no effect",
-      remedy:
-        // The installer refuses a configuration with both.
-        bootArgs.length > 0
-          ? `${inConfiguration}. The patch does not reboot the machine. Then run the update again`
-          : `on Talos 1.12 or newer, configure GRUB to use the image's arguments: \`talosctl patch machineconfig --patch '{"machine":{"install":{"grubUseUKICmdline":true}}}'\`. On an older Talos, ${inConfiguration}. Neither patch reboots the machine. Then run the update again`,
+      remedy: remedyForGrub(context, args, bootArgs.length > 0),
     },
   ];
 }
+
+/**
+ * Remedy that gives GRUB the stack's kernel arguments.
+ *
+ * @param hasOwnArgs whether the configuration has arguments of its own. The installer refuses these together with
+ * `grubUseUKICmdline`.
+ */
+function remedyForGrub(context: BootArgsContext, args: string[], hasOwnArgs: boolean): string {
+  const patchOf = (install: object): string => JSON.stringify({ machine: { install } });
+  const useImage = patchOf({ grubUseUKICmdline: true });
+  const listArgs = patchOf({ extraKernelArgs: args });
+  if (context.configuration === "owned") {
+    const patch = hasOwnArgs ? listArgs : `${useImage} (before Talos 1.12: ${listArgs})`;
+    return `first run an update that does not change kernelArgs and adds a patch to machines.${context.machine}.patches, which needs no reboot: ${patch}. Then run the update with the arguments`;
+  }
+  const command = (patch: string): string =>
+    `\`talosctl -n ${context.address} patch machineconfig --patch '${patch.replaceAll("'", `'\\''`)}'\``;
+  const inConfiguration = `write the arguments to the machine's configuration: ${command(listArgs)}`;
+  return hasOwnArgs
+    ? `${inConfiguration}. The patch does not reboot the machine. ${thenRunAgain(context)}`
+    : `on Talos 1.12 or newer, configure GRUB to use the image's arguments: ${command(useImage)}. On an older Talos, ${inConfiguration}. Neither patch reboots the machine. ${thenRunAgain(context)}`;
+}
+
+const thenRunAgain = ({ isStaged = false }: BootArgsContext): string =>
+  isStaged
+    ? "The command discards the staged configuration, so change `reconcileToken` before you run the update again"
+    : "Then run the update again";

@@ -73,6 +73,16 @@ export async function makeOwnModule(
   return folder;
 }
 
+/**
+ * Memory in MiB near which a compiler or linker collects its garbage as usual. As many of them run as there are
+ * processors. A linker may need 1.5 GiB.
+ */
+function memoryLimit(): number {
+  const constrained = process.constrainedMemory() ?? 0;
+  const available = constrained > 0 ? Math.min(constrained, os.totalmem()) : os.totalmem();
+  return Math.floor(Math.max(available / 2 / os.availableParallelism() / 2 ** 20, 1536));
+}
+
 async function goBuild(
   tool: ToolDefinition,
   cwd: string,
@@ -100,7 +110,7 @@ async function goBuild(
       // Compiler and linker end before they need the memory: they collect their garbage less often, which saves a
       // quarter of their CPU time. Near the memory limit they collect as usual.
       GOGC: "400",
-      GOMEMLIMIT: `${Math.floor(os.totalmem() / 6 / 2 ** 20)}MiB`,
+      GOMEMLIMIT: `${memoryLimit()}MiB`,
       ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }),
     },
     stdio: ["ignore", "ignore", "pipe"],

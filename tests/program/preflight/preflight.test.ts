@@ -300,6 +300,23 @@ describe("the preflight", () => {
   test("refuses an image without an extension that the machine runs", () =>
     checkPreflight({ setup: { machine: machineWithExtension }, findings: [namesLostExtension] }));
 
+  const machineWithBothArgs: Partial<FakeMachine> = {
+    runningImage: { extensions: {}, configuredArgs: [], hasArgsConflict: true },
+  };
+
+  test("refuses a configuration that the installer would refuse", () =>
+    checkPreflight({
+      setup: { machine: machineWithBothArgs },
+      findings: [/sets both machine\.install\.extraKernelArgs/],
+    }));
+
+  test("accepts this configuration if the update installs no image", () =>
+    checkPreflight({
+      setup: {
+        machine: { ...machineWithBothArgs, schematicId: schematics.gpu, talosVersion: "v1.12.6" },
+      },
+    }));
+
   test("refuses a talosconfig of another cluster", () =>
     checkPreflight({
       setup: {

@@ -44,7 +44,7 @@ async function pullFor(
   return { answer, lines, calls: Object.values(machines).map(({ calls }) => calls) };
 }
 
-const both = { machines: ["cp-1", "gpu-1"] };
+const both = { version: "v1.35.2", machines: ["cp-1", "gpu-1"] };
 
 test("each machine pulls the images of its components, from the registries of its configuration", async () => {
   const { answer, calls } = await pullFor("1.36.0", both);
@@ -56,21 +56,25 @@ test("each machine pulls the images of its components, from the registries of it
     ],
     ["pull ghcr.io/siderolabs/kubelet:v1.36.0"],
   ]);
-  expect(answer).toEqual(both);
+  expect(answer).toEqual({ ...both, version: "1.36.0" });
 });
 
 test("the first update asks no machine, and a later one skips machines that are new", async () => {
   const first = await pullFor("v1.36.0", undefined);
-  expect(first).toMatchObject({ answer: both, calls: [[], []], lines: [] });
-  const { calls } = await pullFor("v1.36.0", { machines: ["gpu-1"] });
+  expect(first).toMatchObject({
+    answer: { ...both, version: "v1.36.0" },
+    calls: [[], []],
+    lines: [],
+  });
+  const { calls } = await pullFor("v1.36.0", { ...both, machines: ["gpu-1"] });
   expect(calls.map(({ length }) => length)).toEqual([0, 1]);
 });
 
-test("images that stay are not pulled: the same release, a digest, a tag that is no release", async () => {
+test("images that stay are not pulled: the same release, a digest, an image that a patch pins", async () => {
   expect(await pullFor("v1.35.2", both)).toMatchObject({ calls: [[], []] });
   const { calls } = await pullFor("v1.36.0", both, (machines) => {
     const pinned = `ghcr.io/siderolabs/kubelet:v1.35.2@sha256:${"0".repeat(64)}`;
-    machines["10.0.0.1"]!.active = configurationOf("latest");
+    machines["10.0.0.1"]!.active = configurationOf("v1.35.2-acme1");
     machines["10.0.0.2"]!.active = configurationOf("v1.35.2", pinned);
   });
   expect(calls).toEqual([[], []]);
@@ -80,7 +84,7 @@ test("a machine that does not answer stops no other machine", async () => {
   const { answer, lines, calls } = await pullFor("v1.36.0", both, (machines) =>
     machines["10.0.0.1"]!.failCalls("configurations", "unreachable", 100),
   );
-  expect(answer).toEqual(both);
+  expect(answer).toEqual({ ...both, version: "v1.36.0" });
   expect(lines).toContainEqual(expect.stringContaining("cp-1: images: not pulled"));
   expect(calls.map(({ length }) => length)).toEqual([0, 1]);
 });

@@ -2,6 +2,7 @@ import type { RunningImage } from "../../../components/recipe/machine/losses";
 import { schematicOf } from "../../../components/recipe/machine/schematic";
 import {
   argsConflictFindings,
+  type BootArgsContext,
   ignoredArgsFindings,
 } from "../../../components/recipe/machine/boot-args";
 
@@ -12,10 +13,11 @@ const imageBootedByGrub = (changes: Partial<RunningImage> = {}): RunningImage =>
   bootArgs: [],
   ...changes,
 });
+const gpu = { machine: "gpu-1", address: "192.0.2.1" };
 const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc"] }).yaml;
 
 test("kernel arguments that GRUB ignores are reported, with a remedy", () => {
-  const findings = ignoredArgsFindings("gpu-1", imageBootedByGrub(), {
+  const findings = ignoredArgsFindings(gpu, imageBootedByGrub(), {
     kernelArgs: ["pci=realloc", "console=tty0 iommu=pt"],
   });
   expect(findings).toEqual([
@@ -30,20 +32,33 @@ test("kernel arguments that GRUB ignores are reported, with a remedy", () => {
 
 test("a machine whose configuration has arguments for GRUB gets the new ones there as well", () => {
   const running = imageBootedByGrub({ bootArgs: ["console=ttyS1"] });
-  const [finding] = ignoredArgsFindings("gpu-1", running, { kernelArgs: ["pci=realloc"] });
+  const [finding] = ignoredArgsFindings(gpu, running, { kernelArgs: ["pci=realloc"] });
   expect(finding!.remedy).toContain(
-    `--patch '{"machine":{"install":{"extraKernelArgs":["pci=realloc"]}}}'`,
+    `talosctl -n 192.0.2.1 patch machineconfig --patch '{"machine":{"install":{"extraKernelArgs":["pci=realloc"]}}}'`,
   );
   // The installer refuses a configuration with both.
   expect(finding!.remedy).not.toContain("grubUseUKICmdline");
 });
 
+test("the remedy fits the owner of the configuration, and a staged configuration", () => {
+  const remedyFor = (context: Partial<BootArgsContext>): string =>
+    ignoredArgsFindings({ ...gpu, ...context }, imageBootedByGrub(), { kernelArgs: ["a='b'"] })[0]!
+      .remedy;
+  expect(remedyFor({})).toMatch(/extraKernelArgs":\["a='\\''b'\\''"\].*Then run the update again$/);
+  expect(remedyFor({ isStaged: true })).toMatch(/change `reconcileToken` before you run/);
+  // The stack would replace what a command changes in a configuration that it owns.
+  expect(remedyFor({ configuration: "owned" })).toMatch(
+    /^first run an update .*machines\.gpu-1\.patches/,
+  );
+  expect(remedyFor({ configuration: "owned" })).not.toContain("talosctl");
+});
+
 test("a configuration that the installer would refuse is reported", () => {
   const running = imageBootedByGrub({ hasArgsConflict: true });
-  expect(argsConflictFindings("gpu-1", running)).toMatchObject([
+  expect(argsConflictFindings(gpu, running)).toMatchObject([
     { field: "machines.gpu-1", remedy: expect.stringContaining("grubUseUKICmdline: false") },
   ]);
-  expect(argsConflictFindings("gpu-1", imageBootedByGrub())).toEqual([]);
+  expect(argsConflictFindings(gpu, imageBootedByGrub())).toEqual([]);
 });
 
 test.each<[situation: string, runningImage: RunningImage, kernelArgs: string[]]>([
@@ -69,5 +84,5 @@ test.each<[situation: string, runningImage: RunningImage, kernelArgs: string[]]>
     ["pci=realloc"],
   ],
 ])("no kernel argument is reported for %s", (_, runningImage, kernelArgs) => {
-  expect(ignoredArgsFindings("gpu-1", runningImage, { kernelArgs })).toEqual([]);
+  expect(ignoredArgsFindings(gpu, runningImage, { kernelArgs })).toEqual([]);
 });
