@@ -267,4 +267,44 @@ export const acceptedStacks: ChangedStack[] = [
         gpu: { kernelArgs: [intel_iommu=on, "vfio-pci.ids=10de:1c03,10de:10f1"] }
     `,
   },
+  {
+    name: "An owned machine whose patch keeps its kernel arguments in the configuration",
+    base: "rtx5070ti",
+    change: yaml`
+        machines:
+          k8s-worker4:
+            versionContract: v1.12
+            patches:
+              - "machine: {install: {grubUseUKICmdline: false, extraKernelArgs: [intel_iommu=on]}}"
+    `,
+  },
+  {
+    name: "Kernel arguments in a patch of an owned machine whose configuration is that of Talos 1.11",
+    base: "rtx5070ti",
+    change: yaml`
+        machines:
+          k8s-worker4:
+            versionContract: v1.11
+            patches: ["machine: {install: {extraKernelArgs: [intel_iommu=on]}}"]
+    `,
+  },
+  {
+    name: "Kernel arguments in a patch of an owned machine on a cloud platform",
+    base: "rtx5070ti",
+    change: yaml`
+        machines:
+          k8s-worker4:
+            versionContract: v1.12
+            platform: nocloud
+            patches: ["machine: {install: {extraKernelArgs: [intel_iommu=on]}}"]
+    `,
+  },
+  {
+    name: "Kernel arguments in a patch of a machine that another tool configures",
+    base: "one-card",
+    change: yaml`
+        machines:
+          gpu: { patches: ["machine: {install: {extraKernelArgs: [intel_iommu=on]}}"] }
+    `,
+  },
 ];

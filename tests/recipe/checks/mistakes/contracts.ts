@@ -38,4 +38,26 @@ export const contractsMistakes: Mistakes = {
       ],
     },
   ],
+  "contract-args": [
+    {
+      name: "Kernel arguments in a patch of an owned machine whose configuration takes the image's",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4:
+            versionContract: v1.12
+            patches: ["machine: {install: {extraKernelArgs: [intel_iommu=on]}}"]
+      `,
+      findings: [
+        {
+          check: "contract-args",
+          field: "machines.k8s-worker4.patches",
+          says: [
+            "set machine.install.extraKernelArgs, but the configuration that Talos generates for v1.12 also sets machine.install.grubUseUKICmdline",
+            'write the arguments under kernelArgs: ["intel_iommu=on"]',
+          ],
+        },
+      ],
+    },
+  ],
 };
