@@ -453,7 +453,8 @@ const allCases: readonly FailureCase[] = [
     initialState: "adopted",
     prepare: async (testBed) => {
       // A configuration that Talos 1.12 or newer generates has grubUseUKICmdline.
-      await patchAsOwner(testBed, { machine: { install: { extraKernelArgs: [ownArgument] } } });
+      const extraKernelArgs = [...argumentsOfLab, ownArgument];
+      await patchAsOwner(testBed, { machine: { install: { extraKernelArgs } } });
       await adoptAgain(testBed);
     },
     messages: [
