@@ -16,6 +16,10 @@ const renderedFindings = (patch: string, minor: number): string[] => {
   );
 };
 
+/** Whether no letter or digit is next to the text between two parts of a split text. */
+const isWholeWord = (parts: string[], index: number): boolean =>
+  index + 1 < parts.length && !/\w$/.test(parts[index]!) && !/^\w/.test(parts[index + 1]!);
+
 describe("patches, compared with Talos' decoder", () => {
   test.each(rightPatches.map(({ talosMinor = 12, patch }) => [talosMinor, patch] as const))(
     "for Talos 1.%i, the patch %j is accepted",
@@ -24,9 +28,12 @@ describe("patches, compared with Talos' decoder", () => {
 
   test.each(
     wrongPatches.map(({ talosMinor = 12, patch, says }) => [talosMinor, patch, says] as const),
-  )("for Talos 1.%i, the patch %j is refused", (talosMinor, patch, messagePart) =>
-    expect(renderedFindings(patch, talosMinor).join("\n")).toContain(messagePart),
-  );
+  )("for Talos 1.%i, the patch %j is refused", (talosMinor, patch, messagePart) => {
+    const findings = renderedFindings(patch, talosMinor);
+    expect(findings).toEqual([expect.stringContaining(messagePart)]);
+    // Whole words: for `names`, a message that does not name `name` must not pass.
+    expect(findings[0]!.split(messagePart).some((_, i, parts) => isWholeWord(parts, i))).toBe(true);
+  });
 
   test("for an unknown Talos release, fields and documents that no schema has are accepted", () => {
     const countFindings = (patch: string): number =>
