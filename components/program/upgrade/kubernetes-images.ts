@@ -63,7 +63,8 @@ interface PullContext {
  * configuration, as `talosctl upgrade-k8s` does (talos v1.13.0, pkg/cluster/kubernetes/upgrade.go, prePullImages). The
  * images are those of the running configuration, in the new release.
  *
- * @param previous answer of the last update; undefined on the first one, which finds no machine with Talos on its disk.
+ * @param previous answer of the last update. Undefined on the first update that has this command: its machines have no
+ * Talos on their disks yet, or an older version of this package installed them. Nothing is then pulled.
  * @throws Failure with the findings of all machines that could not pull an image.
  */
 export async function pullImages(
@@ -72,7 +73,7 @@ export async function pullImages(
   clients: PullContext,
 ): Promise<PulledImages> {
   const findings: FieldFinding[] = [];
-  const answer = { version, machines: machines.map(({ machine }) => machine) };
+  const answer = answerOf(version, machines);
   if (previous === undefined || previous.version === version) return answer;
   const installed = machines.filter(({ machine }) => previous.machines.includes(machine));
   await someAtATime(installed, async (task) => {
@@ -96,7 +97,12 @@ export async function pullImages(
     }
   });
   if (findings.length > 0) throw new Failure(...findings);
-  // An answer that is too long would keep the next update from starting. Without names, it pulls nothing.
+  return answer;
+}
+
+/** The answer. If it were too long, the next update could not start. Without names, the next update pulls nothing. */
+function answerOf(version: string, machines: PullImagesTask["machines"]): PulledImages {
+  const answer = { version, machines: machines.map(({ machine }) => machine) };
   return fitsVariable(JSON.stringify(answer)) ? answer : { version, machines: [] };
 }
 

@@ -146,13 +146,13 @@ async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
 
 /** Findings about the next image, which the machine has yet to install. */
 async function imageFindings(
-  { machine }: Run,
+  { machine, task }: Run,
   before: Observed,
   next: UpgradeTask,
   ownSchematic: string | undefined,
 ): Promise<FieldFinding[]> {
   const image = await machine.image();
-  const asked = { ...next, gpu: next.modules.length > 0, isStaged: before.staged };
+  const asked = { ...next, gpu: task.modules.length > 0, isStaged: before.staged };
   return [
     ...checkImage(asked, image, before.schematicId, ownSchematic),
     ...argsConflictFindings(asked, image),

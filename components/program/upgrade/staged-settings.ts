@@ -6,8 +6,8 @@ import type { UpgradeTask } from "../task";
 const asLoaded = (name: string): string => name.replaceAll("-", "_");
 
 /**
- * Finding if the configuration of the machine's next boot lacks all kernel modules of the stack. The stack had staged these
- * modules earlier, so another tool has replaced the staged configuration. `talosctl patch machineconfig`, for example,
+ * Finding if the configuration of the machine's next boot lacks all kernel modules of the stack. The stack had staged
+ * these modules earlier, so another tool has replaced the staged configuration. `talosctl patch machineconfig`, for example,
  * patches the active configuration, and discards the staged one (talos v1.13.0, cmd/talosctl/cmd/talos/patch.go).
  * Without the modules, NVIDIA's services wait for the driver in the next boot, until Talos reboots the machine
  * (talos#14373).

@@ -3,9 +3,9 @@ import { splitKernelArgs } from "./kernel-args";
 import type { NextImage, RunningImage } from "./losses";
 import { readSchematic } from "./schematic";
 
-// Kernel arguments that are not only in the image: GRUB boots machines without UEFI and those installed before Talos 1.10. It uses the
-// arguments of the configuration that is active during the installation, unless this configuration sets `grubUseUKICmdline` (talos,
-// cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install, Install).
+// Kernel arguments that are not only in the image: GRUB boots machines without UEFI and those installed before Talos
+// 1.10. It uses the arguments of the configuration that is active during the installation, unless this configuration
+// sets `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install, Install).
 
 /** A machine, for the remedies. */
 export interface BootArgsContext {

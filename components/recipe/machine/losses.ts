@@ -31,8 +31,8 @@ export interface RunningImage extends BootDemands {
    */
   bootArgs?: string[];
   /**
-   * Whether the active configuration sets both `extraKernelArgs` and `grubUseUKICmdline` under `machine.install`.
-   * Default: no.
+   * Whether the active or the staged configuration sets both `extraKernelArgs` and `grubUseUKICmdline` under
+   * `machine.install`, on the platform `metal`. Default: no.
    */
   hasArgsConflict?: boolean;
   /** E.g. `metal`. */

@@ -23,6 +23,7 @@ async function pullFor(
   version: string,
   previous: PulledImages | undefined,
   prepare: (machines: Record<string, FakeMachine>) => void = () => {},
+  tasks = machinesOfStack,
 ) {
   const clock = new FakeClock();
   const machines: Record<string, FakeMachine> = {
@@ -32,15 +33,11 @@ async function pullFor(
   for (const machine of Object.values(machines)) machine.active = configurationOf("v1.35.2");
   prepare(machines);
   const lines: string[] = [];
-  const answer = await pullImages(
-    { version, machines: machinesOfStack, pollSeconds: 1 },
-    previous,
-    {
-      machine: (address) => machines[address]!,
-      reportOf: (machine) => (line) => lines.push(`${machine}: ${line}`),
-      clock,
-    },
-  ).catch((error: unknown) => error);
+  const answer = await pullImages({ version, machines: tasks, pollSeconds: 1 }, previous, {
+    machine: (address) => machines[address]!,
+    reportOf: (machine) => (line) => lines.push(`${machine}: ${line}`),
+    clock,
+  }).catch((error: unknown) => error);
   return { answer, lines, calls: Object.values(machines).map(({ calls }) => calls) };
 }
 
@@ -98,4 +95,13 @@ test("an image that a registry lacks stops the update, with a finding for each m
     "machines.cp-1",
     "machines.gpu-1",
   ]);
+});
+
+test("names that are too long for the next update's environment are left out, also by the first update", async () => {
+  const tasks = Array.from({ length: 2_000 }, (_, index) => ({
+    ...machinesOfStack[0]!,
+    machine: `${"m".repeat(59)}${index}`,
+  }));
+  const { answer } = await pullFor("v1.36.0", undefined, undefined, tasks);
+  expect(answer).toEqual({ version: "v1.36.0", machines: [] });
 });
