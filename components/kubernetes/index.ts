@@ -9,6 +9,7 @@ import { keepOnDelete, ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
 import { reconciling } from "./reconcile";
 import { gpuRelease } from "./release";
+import { type ReplacedWith, replacedWith } from "./replaced-with";
 import { smokeTest, testPriority, testRequest } from "./smoke-test";
 import { testsPassed, untested } from "./tests-passed";
 import { clusterLimits } from "./timeouts";
@@ -74,15 +75,12 @@ export function gpuStack(
 
   const prepareStep = reconcile.step("prepared");
   const namespace = gpuNamespace(name, recipe, prepareStep.with({ ...opts, dependsOn: ahead }));
-  const inNamespace = {
-    ...opts,
-    dependsOn: namespace ?? ahead,
-    ...(exposure && { replaceWith: [exposure] }),
-  };
+  const withExposure = replacedWith(exposure);
+  const inNamespace = { ...opts, dependsOn: namespace ?? ahead, ...withExposure.opts };
   const preparedOpts = prepareStep.with(inNamespace);
   const prepared = [
-    runtimeClass(name, recipe, preparedOpts),
-    ...validationMarkers(name, recipe, preparedOpts),
+    runtimeClass(name, recipe, withExposure, preparedOpts),
+    ...validationMarkers(name, recipe, withExposure, preparedOpts),
   ].filter((resource) => resource !== undefined);
   const putBackResource = prepareStep.putBack(opts);
   const afterPrepared = {
@@ -97,7 +95,7 @@ export function gpuStack(
         recipe.release,
         limits.release,
         pulumi.mergeOptions(inNamespace, afterPrepared),
-        reconcile.token,
+        { reconcileToken: reconcile.token, withExposure },
       );
   const afterRelease = release
     ? { ...opts, dependsOn: release }
@@ -202,12 +200,16 @@ function gpuNamespace(
 function runtimeClass(
   name: string,
   recipe: KubernetesRecipe,
+  { dependent }: ReplacedWith,
   opts: pulumi.CustomResourceOptions,
 ): k8s.node.v1.RuntimeClass | undefined {
   if (recipe.runtimeClass.owner !== "component") return undefined;
   return new k8s.node.v1.RuntimeClass(
     `${name}-runtime-class`,
-    { metadata: { name: recipe.runtimeClass.name }, handler: recipe.runtimeClass.handler },
+    {
+      metadata: { name: recipe.runtimeClass.name },
+      handler: dependent(recipe.runtimeClass.handler),
+    },
     { ...opts, ...keepOnDelete(recipe) },
   );
 }

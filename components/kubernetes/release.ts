@@ -2,6 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { leaderWorkerSet } from "../recipe/facts/gpu-provider";
 import type { ReleaseRecipe } from "../recipe/types";
+import { type ReplacedWith, replacedWith } from "./replaced-with";
 import { outlasting } from "./timeouts";
 
 /**
@@ -10,7 +11,9 @@ import { outlasting } from "./timeouts";
  * objects are ready. The gate (`testsPassed`) waits for the pods that the operator starts afterwards.
  *
  * @param limit Seconds within which the chart's objects must become ready.
- * @param reconcileToken If this text changes, Helm upgrades the release even without another change, which restores
+ * @param further.withExposure Links the release to a resource that Pulumi replaces together with it. Default: there is
+ *   none.
+ * @param further.reconcileToken If this text changes, Helm upgrades the release even without another change, which restores
  *   missing objects (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm stores the token as the
  *   revision's description.
  */
@@ -19,7 +22,10 @@ export function gpuRelease(
   recipe: ReleaseRecipe,
   limit: number,
   opts: pulumi.CustomResourceOptions,
-  reconcileToken?: string,
+  {
+    withExposure: { dependent } = replacedWith(undefined),
+    reconcileToken,
+  }: { withExposure?: ReplacedWith; reconcileToken?: string | undefined } = {},
 ): k8s.helm.v3.Release {
   const { chart, repository } = recipe;
   return new k8s.helm.v3.Release(
@@ -35,7 +41,7 @@ export function gpuRelease(
         : { chart, repositoryOpts: { repo: repository } }),
       version: recipe.version,
       values: recipe.values,
-      timeout: limit,
+      timeout: dependent(limit),
       cleanupOnFail: true,
       ...(keepsWhatTheChartDrops(chart) ? { forceUpdate: true } : {}),
       // A failed release stays for inspection, and the next update continues from it.

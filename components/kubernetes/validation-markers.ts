@@ -3,6 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import { shortHash } from "../recipe/short-hash";
+import type { ReplacedWith } from "./replaced-with";
 import { daemonSet, labels, unprivileged } from "./pods";
 
 /**
@@ -47,6 +48,7 @@ const ready =
 export function validationMarkers(
   name: string,
   recipe: KubernetesRecipe,
+  { dependent }: ReplacedWith,
   opts: pulumi.CustomResourceOptions,
 ): (k8s.core.v1.ConfigMap | k8s.apps.v1.DaemonSet)[] {
   if (recipe.markers.length === 0) return [];
@@ -56,7 +58,7 @@ export function validationMarkers(
     `${name}-markers-content`,
     {
       metadata: { name: component, namespace: recipe.namespace, labels: labels(component) },
-      data: content,
+      data: dependent(content),
     },
     opts,
   );

@@ -149,7 +149,9 @@ function groupController(
   const releaseOpts = pulumi.mergeOptions(opts, { dependsOn: namespace });
   const { release: limit } = clusterLimits(plan.spec.timeouts);
   return [
-    gpuRelease(`${name}-${release.chart}`, release, limit, releaseOpts, plan.spec.reconcileToken),
+    gpuRelease(`${name}-${release.chart}`, release, limit, releaseOpts, {
+      reconcileToken: plan.spec.reconcileToken,
+    }),
   ];
 }
 

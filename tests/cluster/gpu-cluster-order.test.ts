@@ -59,6 +59,13 @@ describe("order", () => {
         replaceWith.includes(exposure.urn),
       );
       expect(replacedResources.map(({ type }) => type).sort()).toEqual(expectedTypes.sort());
+      // Without such an input, the engine may delete a resource before it knows its provider.
+      const withDependentInput = replacedResources.filter(({ propertyDependencies }) =>
+        Object.values(propertyDependencies).some((urns) => urns.includes(exposure.urn)),
+      );
+      expect(withDependentInput.map(({ type }) => type).sort()).toEqual(
+        expectedTypes.filter((type) => type !== "kubernetes:apps/v1:DaemonSet").sort(),
+      );
       const preflight = findResource(run, resourceTypes.program, "lab-preflight");
       expectDependsOn(run, exposure, preflight);
       for (const program of findResources(run, resourceTypes.program))

@@ -1,32 +1,47 @@
 import * as path from "node:path";
 import { assertOk, expectLinesInOrder, runLab } from "./support/labs";
 
-test("a new Kubernetes release of a cluster that the stack made also reaches kube-proxy and CoreDNS, without a reboot", async () => {
+const stackFile = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
+
+test("a cluster that the stack made gets Talos over two minors by one edit, and then a new Kubernetes release without a reboot", async () => {
   const { status, report, lines } = await runLab([
     "--stack",
-    path.join(__dirname, "stacks/Pulumi.modern-1.35.yaml"),
+    stackFile("owned-1.11"),
     "--preview",
     "--then",
-    "modern",
+    stackFile("owned-1.13"),
+    "--then",
+    stackFile("owned-1.35"),
     "--updates",
     "2",
   ]);
   assertOk({ status, report, lines });
-  const [firstUpdate, secondUpdate, updateAfterEdit, unchangedUpdate] = report.updates;
-  expect(firstUpdate).toMatchObject({ result: "succeeded" });
-  expect(secondUpdate).toMatchObject({ machineRequests: 0 });
-  expect(updateAfterEdit).toMatchObject({
-    result: "succeeded",
+  expect(report.updates.map(({ result }) => result)).toEqual(Array(6).fill("succeeded"));
+  const [, unchanged, ofTalos, unchangedTalos, ofKubernetes, unchangedKubernetes] = report.updates;
+  for (const update of [unchanged, unchangedTalos, unchangedKubernetes])
+    expect(update).toMatchObject({ machineRequests: 0 });
+
+  // Pulumi deletes the former GPU provider before the cluster's Kubernetes provider is registered in this update.
+  expectLinesInOrder(lines, [
+    "preview: delete-replaced \\S+-release",
+    "delete-replaced \\S+-release",
+    "control: pull: installer \\S+:v1\\.12\\.12, up to",
+    "gpu: pull: installer \\S+:v1\\.13\\.9, up to",
+    "create-replacement \\S+-release",
+  ]);
+  expect(ofTalos!.reboots).toEqual({ control: 2, gpu: 2 });
+
+  expect(ofKubernetes).toMatchObject({
     changes: { create: 0, replace: 0, delete: 0 },
+    reboots: { control: 0, gpu: 0 },
   });
-  expect(unchangedUpdate).toMatchObject({ machineRequests: 0 });
-  expect(report.machines["control"]!.reboots).toBe(1);
-  expect(report.machines["gpu"]!.reboots).toBe(1);
-  expect(report.left).toEqual([]);
-  const edit = lines.findIndex((line) => line.includes("v1.35.2 → v1.36.0"));
+  const edit = lines.findIndex((line) => line.includes("v1.34.1 → v1.35.2"));
   expect(lines.slice(0, edit).join("\n")).not.toContain("addons: ");
   expectLinesInOrder(lines, [
-    "control: images: registry\\.k8s\\.io/kube-apiserver:v1\\.36\\.0",
-    "control: addons: kube-proxy v1\\.35\\.2 → v1\\.36\\.0, up to 10m",
+    "control: images: registry\\.k8s\\.io/kube-apiserver:v1\\.35\\.2",
+    "control: addons: kube-proxy v1\\.34\\.1 → v1\\.35\\.2, up to 10m",
   ]);
+  for (const machine of ["control", "gpu"])
+    expect(report.machines[machine]).toMatchObject({ talosVersion: "v1.13.9", reboots: 3 });
+  expect(report.left).toEqual([]);
 });
