@@ -178,7 +178,7 @@ async function lostExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[
   const extensions = Object.fromEntries((image?.extensions ?? []).map((name) => [name, ""]));
   const gpu = plannedExtensions.some(soundsLikeNvidia);
   const next = { extensions: plannedExtensions, kernelArgs: [], gpu };
-  return losses(task.machine, { extensions, configuredArgs: [] }, next, {
+  return losses(task, { extensions, configuredArgs: [] }, next, {
     extensions: task.drop ?? [],
   });
 }

@@ -75,18 +75,13 @@ export async function askMachines(
           const ownSchematic =
             running !== undefined && ownSchematics.includes(running) ? running : undefined;
           const image = await talos.image();
-          const foundFindings = checkImage(
-            askedMachine,
-            image,
-            running,
-            ownSchematic,
-            context.report,
-          );
-          foundFindings.push(...(await askForSigner(askedMachine, talos, image, context)));
           const release = await talos.version();
+          const asked = { ...askedMachine, runningRelease: release };
+          const foundFindings = checkImage(asked, image, running, ownSchematic, context.report);
+          foundFindings.push(...(await askForSigner(askedMachine, talos, image, context)));
           const installsImage = running !== schematicId || release !== askedMachine.talosVersion;
           if (installsImage && askedMachine.ownImage !== true)
-            foundFindings.push(...argsConflictFindings(askedMachine, image));
+            foundFindings.push(...argsConflictFindings(asked, image));
           const foundWay = await wayOf(askedMachine, talos, release, context.releases);
           if (foundWay.findings.length === 0)
             for (const hop of foundWay.hops)

@@ -45,7 +45,7 @@ export function checkImage(
   };
   return [
     ...(isForeignImage
-      ? losses(task.machine, image, next, task.drop)
+      ? losses(task, image, next, task.drop)
       : unbootable(task.machine, image, installerImage)),
     ...ignoredArgsFindings(task, image, next),
   ];

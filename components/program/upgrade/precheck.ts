@@ -152,7 +152,12 @@ async function imageFindings(
   ownSchematic: string | undefined,
 ): Promise<FieldFinding[]> {
   const image = await machine.image();
-  const asked = { ...next, gpu: task.modules.length > 0, isStaged: before.staged };
+  const asked = {
+    ...next,
+    gpu: task.modules.length > 0,
+    isStaged: before.staged,
+    runningRelease: before.talosVersion,
+  };
   return [
     ...checkImage(asked, image, before.schematicId, ownSchematic),
     ...argsConflictFindings(asked, image),

@@ -29,7 +29,7 @@ export async function verify(run: Run): Promise<void> {
   const unfollowed = await patiently(run, () => unfollowedBy(machine, task));
   if (unfollowed.length > 0)
     report(
-      `warning: ${task.machine}: the running kernel does not match these kernelArgs: ${unfollowed.join(" ")}; GRUB reads arguments from the image only if the machine's configuration sets machine.install.grubUseUKICmdline`,
+      `warning: ${task.machine}: the running kernel does not match these kernelArgs: ${unfollowed.join(" ")}; GRUB takes arguments from machine.install.extraKernelArgs of the configuration, and from the image only on Talos 1.12 or newer with machine.install.grubUseUKICmdline`,
     );
 }
 

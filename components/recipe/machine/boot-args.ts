@@ -1,3 +1,4 @@
+import * as semver from "semver";
 import type { FieldFinding } from "../rules/finding";
 import { splitKernelArgs } from "./kernel-args";
 import type { NextImage, RunningImage } from "./losses";
@@ -11,7 +12,8 @@ import { readSchematic } from "./schematic";
 export interface BootArgsContext {
   /** Node name. */
   machine: string;
-  address: string;
+  /** Its address. Default: commands name no machine. */
+  address?: string;
   /** Who owns the machine's configuration. Default: another tool. */
   configuration?: "owned" | "adopted" | undefined;
   /**
@@ -19,7 +21,12 @@ export interface BootArgsContext {
    * Default: no.
    */
   isStaged?: boolean;
+  /** Talos release that the machine runs. Default: unknown, and a remedy names the commands of all releases. */
+  runningRelease?: string;
 }
+
+/** First release of Talos that knows `grubUseUKICmdline` (types/v1alpha1/v1alpha1_types.go of v1.11.5 and v1.12.0). */
+const SINCE = "1.12.0";
 
 /**
  * Finding for a configuration that Talos' installer refuses. Talos accepts it on an installed machine, since it checks
@@ -41,7 +48,7 @@ export function argsConflictFindings(
       remedy:
         context.configuration === "owned"
           ? `in the stack's patches, remove extraKernelArgs or set grubUseUKICmdline: false, and first run an update with only this change, which needs no reboot. ${field}.kernelArgs takes the arguments with the next image`
-          : `remove extraKernelArgs and list the arguments under ${field}.kernelArgs, or set grubUseUKICmdline: false to keep them in the configuration (\`talosctl -n ${context.address} edit machineconfig\`, without a reboot). ${thenRunAgain(context)}`,
+          : `remove extraKernelArgs and list the arguments under ${field}.kernelArgs, or set grubUseUKICmdline: false to keep them in the configuration (\`${talosctlOn(context)} edit machineconfig\`, without a reboot). ${thenRunAgain(context)}`,
     },
   ];
 }
@@ -77,20 +84,36 @@ export function ignoredArgsFindings(
  * `grubUseUKICmdline`.
  */
 function remedyForGrub(context: BootArgsContext, args: string[], hasOwnArgs: boolean): string {
-  const patchOf = (install: object): string => JSON.stringify({ machine: { install } });
-  const useImage = patchOf({ grubUseUKICmdline: true });
-  const listArgs = patchOf({ extraKernelArgs: args });
-  if (context.configuration === "owned") {
-    const patch = hasOwnArgs ? listArgs : `${useImage} (before Talos 1.12: ${listArgs})`;
-    return `first run an update that does not change kernelArgs and adds a patch to machines.${context.machine}.patches, which needs no reboot: ${patch}. Then run the update with the arguments`;
-  }
-  const command = (patch: string): string =>
-    `\`talosctl -n ${context.address} patch machineconfig --patch '${patch.replaceAll("'", `'\\''`)}'\``;
-  const inConfiguration = `write the arguments to the machine's configuration: ${command(listArgs)}`;
-  return hasOwnArgs
-    ? `${inConfiguration}. The patch does not reboot the machine. ${thenRunAgain(context)}`
-    : `on Talos 1.12 or newer, configure GRUB to use the image's arguments: ${command(useImage)}. On an older Talos, ${inConfiguration}. Neither patch reboots the machine. ${thenRunAgain(context)}`;
+  const { runningRelease } = context;
+  const listing = changeOf(context, { extraKernelArgs: args });
+  if (hasOwnArgs || (runningRelease !== undefined && semver.lt(runningRelease, SINCE)))
+    return `write the arguments to the machine's configuration: ${listing}. ${afterwards(context)}`;
+  const usingImage = `configure GRUB to use the image's arguments: ${changeOf(context, { grubUseUKICmdline: true })}`;
+  return runningRelease === undefined
+    ? `on Talos 1.12 or newer, ${usingImage}. On an older Talos, write the arguments to the machine's configuration: ${listing}. ${afterwards(context)}`
+    : `${usingImage}. ${afterwards(context)}`;
 }
+
+/** Remedy that keeps kernel arguments which the machine's image has, and which only GRUB's configuration can keep. */
+export const keepArgsOfGrub = (context: BootArgsContext, args: string[]): string =>
+  `write them to the machine's configuration: ${changeOf(context, { extraKernelArgs: args })}. ${afterwards(context)}`;
+
+/** A change of `machine.install`: a command, or a patch if the stack owns the configuration. */
+function changeOf(context: BootArgsContext, install: object): string {
+  const patch = JSON.stringify({ machine: { install } });
+  return context.configuration === "owned"
+    ? `the patch ${patch} under machines.${context.machine}.patches`
+    : `\`${talosctlOn(context)} patch machineconfig --patch '${patch.replaceAll("'", `'\\''`)}'\``;
+}
+
+const talosctlOn = ({ address }: BootArgsContext): string =>
+  address === undefined ? "talosctl" : `talosctl -n ${address}`;
+
+/** What follows a change of the configuration. */
+const afterwards = (context: BootArgsContext): string =>
+  context.configuration === "owned"
+    ? "First run an update with only this change, which needs no reboot. Then run the update with the new image"
+    : `This needs no reboot. ${thenRunAgain(context)}`;
 
 const thenRunAgain = ({ isStaged = false }: BootArgsContext): string =>
   isStaged

@@ -6,6 +6,7 @@ import { flat, type Nested } from "../mapping";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 import type { FieldFinding } from "../rules/finding";
+import { type BootArgsContext, keepArgsOfGrub } from "./boot-args";
 import type { BootPartition } from "./boot-partition";
 import { type BootDemands, unbootable } from "./secure-boot";
 
@@ -137,14 +138,14 @@ const hasEffect = (arg: string): boolean =>
  * Findings for parts of the running image that the next image lacks, although the stack does not list them under
  * `drop`.
  *
- * @param machine node name.
  */
 export function losses(
-  machine: string,
+  context: BootArgsContext,
   running: RunningImage,
   next: NextImage,
   drop: Loose<DropSpec> = {},
 ): FieldFinding[] {
+  const { machine } = context;
   const field = `machines.${machine}`;
   const extensions = lostExtensions(running, next, drop);
   const runs = extensions.map((name) => withVersion(name, running.extensions));
@@ -158,7 +159,7 @@ export function losses(
         }
       : undefined,
     otherDriver(field, running, next),
-    next.installer !== undefined && otherLosses(field, running, next, next.installer, drop),
+    next.installer !== undefined && otherLosses(context, running, next, next.installer, drop),
     next.installer !== undefined && unbootable(machine, running, next.installer),
   ]);
 }
@@ -196,12 +197,13 @@ function driverIn(extensions: readonly string[]): Required<DriverSpec> | undefin
 }
 
 function otherLosses(
-  field: string,
+  context: BootArgsContext,
   running: RunningImage,
   next: NextImage,
   installer: string,
   drop: Loose<DropSpec>,
 ): Nested<FieldFinding> {
+  const field = `machines.${context.machine}`;
   const keptArgs = new Set(
     [...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(splitKernelArgs),
   );
@@ -222,7 +224,7 @@ function otherLosses(
           field: `${field}.kernelArgs`,
           problem: `the machine's kernel was started with ${args.join(" ")}, which its next image lacks`,
           why: "after the reboot the kernel may set up devices, consoles or memory differently",
-          remedy: `${keepArgs(field, running)}, or list them under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
+          remedy: `to lose them on purpose, list them under ${field}.drop.kernelArgs: ${JSON.stringify(args)}. To keep them, ${keepArgs(context, running, args)}`,
         }
       : undefined,
     overlay !== undefined && !drop.overlay && !isDeepStrictEqual(overlay, next.overlay)
@@ -260,10 +262,10 @@ function otherLosses(
  * Remedy that keeps a machine's kernel arguments. If the machine boots with GRUB, the remedy names the configuration,
  * because GRUB uses the arguments there.
  */
-const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
+const keepArgs = (context: BootArgsContext, { bootArgs }: RunningImage, args: string[]): string =>
   bootArgs === undefined
-    ? `list them under ${field}.kernelArgs`
-    : "write them to machine.install.extraKernelArgs in the machine's configuration, which GRUB uses (`talosctl patch machineconfig`, without a reboot)";
+    ? `list them under machines.${context.machine}.kernelArgs`
+    : keepArgsOfGrub(context, args);
 
 /**
  * Extensions that a machine would lose. For a GPU machine, NVIDIA's modules and toolkit do not count, because the stack

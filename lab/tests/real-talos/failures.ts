@@ -1,7 +1,15 @@
 import * as semver from "semver";
 import { stringify } from "yaml";
 import type { UpgradeTask } from "../../../components/program/task";
-import { API, BOOT, imageArgument, RELEASE, type ProgramResult, type TestBed } from "./test-bed";
+import {
+  API,
+  BOOT,
+  imageArgument,
+  noInit,
+  RELEASE,
+  type ProgramResult,
+  type TestBed,
+} from "./test-bed";
 
 /** A failure on a real Talos machine, the program's message about it, and the effect of the message's remedy. */
 export interface FailureCase {
@@ -93,6 +101,9 @@ const argumentsOfLab = ["oops=panic", "-module.sig_enforce"];
 function runUpgradeWithArgument(testBed: TestBed): Promise<ProgramResult> {
   return testBed.startProgram("upgrade", testBed.gpuTask({}, testBed.schematics.argument)).result;
 }
+
+/** Whether the machine boots with GRUB, and its Talos has no setting with which GRUB uses an image's arguments. */
+const grubIgnoresImages = BOOT.startsWith("grub") && semver.lt(RELEASE, "1.12.0");
 
 /** Whether the running kernel was started with an argument. */
 async function hasArgument(testBed: TestBed, argument: string): Promise<boolean> {
@@ -375,6 +386,11 @@ const allCases: readonly FailureCase[] = [
   {
     name: "an image whose kernel does not come up",
     initialState: "adopted",
+    // Before Talos 1.12 GRUB takes no argument from the image.
+    prepare: async (testBed) => {
+      if (!grubIgnoresImages) return;
+      await installAsOwner(testBed, { extraKernelArgs: [...argumentsOfLab, ...noInit] });
+    },
     run: (testBed) =>
       testBed.startProgram(
         "upgrade",
@@ -382,10 +398,11 @@ const allCases: readonly FailureCase[] = [
       ).result,
     messages: [/did not run within 4m/],
     maxSeconds: 700,
-    followRemedy: async (testBed) => {
+    followRemedy: async (testBed, { configuration }) => {
       if (BOOT !== "grub-uefi") return; // only this boot loader's menu is on the serial console
       await chooseOtherEntry(testBed);
       assertEqual("the machine runs", await testBed.schematic(), testBed.schematics.plain);
+      if (grubIgnoresImages) await testBed.apply(configuration);
       await rebootBy(testBed, () => testBed.talosctl("rollback"));
       await testBed.waitUntil("it runs and is ready", 10, testBed.isRunning);
       assertEqual("the machine still runs", await testBed.schematic(), testBed.schematics.plain);

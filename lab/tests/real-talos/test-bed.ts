@@ -152,7 +152,7 @@ const argumentSchematic = gpuSchematic.replace(
 );
 
 /** Kernel arguments with which the kernel finds no init, and reboots. */
-const noInit = ["rdinit=/is-not-there", "panic=5"];
+export const noInit = ["rdinit=/is-not-there", "panic=5"];
 
 /** Owner's configuration documents with which a machine uses only this registry and no external network. */
 const machinePatch = (port: number, image: string): object => ({
@@ -287,17 +287,10 @@ export async function startTestBed({ secure = false } = {}): Promise<TestBed> {
     parse(hostnamePatch(NODE, RELEASE)) as object,
     ...(secure ? [encryptedEphemeral, withoutKexec] : []),
   ];
-  fs.writeFileSync(
-    dir("patch.yaml"),
-    documents.map((document) => JSON.stringify(document)).join("\n---\n"),
-  );
+  // Each document is a patch of its own: for Talos before 1.12, two of them change the same document.
+  const patchFlags = documents.flatMap((document) => ["--config-patch", JSON.stringify(document)]);
   const kubernetesVersion = kubeletImage(RELEASE).split(":")[1]!;
-  const inputFlags = [
-    "--with-secrets",
-    dir("secrets.yaml"),
-    "--config-patch",
-    `@${dir("patch.yaml")}`,
-  ];
+  const inputFlags = ["--with-secrets", dir("secrets.yaml"), ...patchFlags];
   await run(program, [
     "gen",
     "config",

@@ -46,9 +46,11 @@ test("the remedy fits the owner of the configuration, and a staged configuration
       .remedy;
   expect(remedyFor({})).toMatch(/extraKernelArgs":\["a='\\''b'\\''"\].*Then run the update again$/);
   expect(remedyFor({ isStaged: true })).toMatch(/change `reconcileToken` before you run/);
+  expect(remedyFor({ runningRelease: "v1.11.5" })).not.toContain("grubUseUKICmdline");
+  expect(remedyFor({ runningRelease: "v1.12.0" })).not.toContain("extraKernelArgs");
   // The stack would replace what a command changes in a configuration that it owns.
   expect(remedyFor({ configuration: "owned" })).toMatch(
-    /^first run an update .*machines\.gpu-1\.patches/,
+    /under machines\.gpu-1\.patches.* First run an update with only this change/,
   );
   expect(remedyFor({ configuration: "owned" })).not.toContain("talosctl");
 });
