@@ -1,17 +1,9 @@
 import * as semver from "semver";
-import { moreRoom } from "../../recipe/machine/boot-partition";
 import { capabilitiesOf } from "../../recipe/facts/talos-release";
-import { formatDuration } from "../../recipe/rules/duration";
-import { waitOrFail } from "../../clients/clock";
-import {
-  CallError,
-  Failure,
-  isTransient,
-  lastLine,
-  type FieldFinding,
-} from "../../clients/failure";
+import { Failure } from "../../clients/failure";
 import type { InstallerPlace, UpgradeApi } from "../../clients/machine";
 import type { UpgradeTask } from "../task";
+import { bootOnce, onlyByConsole, type StartReboot } from "./boot-once";
 import {
   type Compared,
   imageNameOf,
@@ -24,16 +16,6 @@ import {
 import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
-
-/** Largest number of requests for a reboot, if the connection drops at each request and the machine does not reboot. */
-const STARTS = 3;
-
-/**
- * Whether an installer failed because the boot partition is full, e.g. `failed to install bootloader: write
- * /boot/B/initramfs.xz: no space left on device` (siderolabs/talos#12551).
- */
-const isPartitionFull = (message: string): boolean =>
-  message.includes("/boot/") && message.includes("no space left on device");
 
 /**
  * Ends a boot that Talos has paused, by a reboot into the corrected configuration. Installs no image, because Talos
@@ -68,15 +50,6 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
       `reboot: the upgrade's boot failed and Talos rolled back: the machine runs ${after.talosVersion} again`,
     );
 }
-
-/**
- * Remedy for an image whose kernel does not start. Talos rolls back only if its own init has started and the boot then
- * fails. The boot loaders count no boots, so they start such a kernel again and again (talos v1.13.0,
- * bootloader/sdboot/sdboot.go, setup, and grub/encode.go). The menu also has an entry that wipes the machine
- * (grub/encode.go, AddResetOption; pkg/imager/profile of v1.14.1 for systemd-boot).
- */
-const onlyByConsole =
-  "If an image's kernel does not start, Talos cannot roll back by itself. On the machine's console, choose the other Talos release or image in the boot menu (never an entry `Reset …`, which wipes the machine)";
 
 /**
  * The API by which this machine installs the image. LifecycleService ignores `machine.install.extraKernelArgs`, and
@@ -157,7 +130,7 @@ async function rebootBy(
   run: Run,
   description: string,
   before: Observed,
-  start: (now: Observed, limit: number) => Promise<void>,
+  start: StartReboot,
   isDone: (now: Observed) => boolean,
 ): Promise<void> {
   const { clock, report, limits } = run;
@@ -174,115 +147,6 @@ async function rebootBy(
       );
       await bootOnce(run, observed, start, end - clock.now());
     },
-  );
-}
-
-/**
- * Requests the reboot and waits until the machine runs again and is ready. Talos does not report the result of a
- * reboot. Talos confirms an upgrade only once the machine is ready; if a boot fails before that, Talos rolls back
- * (talos v1.13.0, controllers/runtime/drop_upgrade_fallback.go). If the machine runs but does not become ready, the
- * later phases report what is missing.
- *
- * @param before the last observed state. If the boot ID has changed since then, the machine rebooted by itself.
- * @param start requests the reboot, within the given milliseconds.
- * @returns whether the machine accepted the request. False if the machine rebooted by itself before: at the end of a
- * paused boot, or after a power loss.
- */
-async function bootOnce(
-  run: Run,
-  before: Observed,
-  start: (now: Observed, limit: number) => Promise<void>,
-  limit: number,
-): Promise<boolean> {
-  const { task, machine, clock, report, guard, poll, limits } = run;
-  const { bootId } = before;
-  const end = clock.now() + limit;
-  let drops = 0;
-  let accepted = false;
-  let runningSince: number | undefined;
-  /** Whether the machine accepted the reboot, but did not answer the last call. */
-  let isUnreachable = false;
-  /** Whether the machine, at the last check, had not rebooted since the request. */
-  let isInSameBoot = false;
-  const look = async () => {
-    isUnreachable = accepted;
-    isInSameBoot = false;
-    const currentBootId = await machine.bootId();
-    isUnreachable = false;
-    isInSameBoot = currentBootId === bootId;
-    if (currentBootId !== bootId) {
-      const { stage, ready, unmet } = await machine.status();
-      const unmetText = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
-      if (stage === "running") {
-        runningSince ??= clock.now();
-        if (ready) return { done: accepted };
-        if (clock.now() + poll < Math.min(runningSince + limits.verify, end))
-          return { not: `not ready${unmetText}` };
-        report(
-          `warning: ${task.machine}: the machine runs but is not ready${unmetText}; Talos confirms an upgrade once the machine is ready, and rolls back if a boot fails before that`,
-        );
-        return { done: accepted };
-      }
-      const pauseText = await guard.look(end - clock.now());
-      return { not: pauseText ?? `booted, stage ${stage}${unmetText}` };
-    }
-    if (accepted) return { not: "the boot id has not changed" };
-    const { stage } = await machine.status();
-    // Talos accepts a reboot or an upgrade during a paused boot (talos,
-    // internal/app/machined/pkg/runtime/sequencer.go).
-    if (stage !== "running" && (await guard.pauseReason()) === undefined)
-      return { not: `stage ${stage}` };
-    if (drops >= STARTS)
-      throw new CallError("refused", `the connection dropped ${STARTS} times during the request`);
-    try {
-      await start(before, Math.max(end - clock.now(), poll));
-      accepted = true;
-    } catch (error) {
-      if (!isTransient(error)) throw error;
-      if ((error as CallError).problem === "unreachable") drops++;
-      report(
-        `reboot: the machine has not accepted the request yet (${lastLine(error)}); checking the machine`,
-      );
-    }
-    return { not: "the boot id has not changed" };
-  };
-  const stateText = (): string => {
-    if (!accepted && drops === 0 && isInSameBoot)
-      return "the machine still runs the image that it ran before the request";
-    return runsImage(before, task)
-      ? "it is unknown whether the machine has rebooted"
-      : "it is unknown whether the machine runs the wanted image";
-  };
-  const failureOf = (problem: string): FieldFinding => ({
-    field: `machines.${task.machine}`,
-    problem,
-    why: `${stateText()}. If its node was drained, the node stays cordoned`,
-    remedy:
-      isUnreachable && !runsImage(before, task)
-        ? `look at the machine's console. ${onlyByConsole}. Then make the running image the default with \`talosctl -n ${task.address} rollback\`, and run again`
-        : `look at ${isUnreachable ? "the machine's console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program continues from the state that it finds`,
-  });
-  const notRebooted = (message: string): FieldFinding => ({
-    ...failureOf(
-      accepted
-        ? `the machine accepted the request for the reboot, and then refused to show its state: ${message}`
-        : `the machine was not rebooted: ${message}`,
-    ),
-    ...(isPartitionFull(message)
-      ? {
-          why: "its boot partition has no room for the new image next to the running one, and Talos never enlarges this partition. The machine keeps running its image. If its node was drained, the node stays cordoned",
-          remedy: `${moreRoom}, then run again`,
-        }
-      : {}),
-  });
-  return waitOrFail(
-    clock,
-    { limit, poll, look },
-    (_, last) =>
-      failureOf(
-        `the machine did not run within ${formatDuration(limit)} after the request for the reboot (last: ${last})`,
-      ),
-    notRebooted,
   );
 }
 

@@ -107,8 +107,8 @@ export interface MachineDefaultsSpec {
   extensions?: string[];
   /**
    * Further kernel arguments of the image. A machine that boots with GRUB uses them only if its configuration sets
-   * `machine.install.grubUseUKICmdline: true`. Without this setting, an update that adds a kernel argument stops before
-   * it touches the machine.
+   * `machine.install.grubUseUKICmdline: true`, which Talos 1.12 and newer know. Without this setting, an update that adds
+   * a kernel argument stops before it touches the machine, and names the change that helps.
    * @default none
    * @example `[pci=realloc]`
    * @causes a new image, and with it one reboot of the machine
