@@ -1,5 +1,7 @@
 import * as fs from "node:fs";
+import * as semver from "semver";
 import { planCluster, type MachineSpec } from "../../components/recipe";
+import { firstInstalling } from "../../components/recipe/checks/updates";
 import { releaseInTables } from "../../components/recipe/facts/talos-release";
 import { chartFolder, isLabChart } from "../charts";
 import { serveCharts } from "../charts/repository";
@@ -133,7 +135,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     session.onClose(await redirectAddresses(ownAddresses(lab)));
   const names = Object.keys(spec.machines);
   if (existing === undefined)
-    return `${names.join(", ")} in maintenance mode, on ${spec.talosVersion}`;
+    return `${names.join(", ")} in maintenance mode, on ${bootMedium(lab)}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), {
     mode: 0o600,
   });
@@ -170,6 +172,15 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   ].join("; ");
 }
 
+/**
+ * Talos release of the medium from which machines boot into maintenance mode. The Talos provider can install from no
+ * older medium (the check `boot-medium`), so the lab's users took a newer one.
+ */
+function bootMedium({ spec, talos }: Lab): string {
+  const oldest = `v1.${firstInstalling}.0`;
+  return talos === undefined && semver.lt(spec.talosVersion, oldest) ? oldest : spec.talosVersion;
+}
+
 async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Promise<Machines> {
   const { spec, session, existing, nodePrograms: programs } = lab;
   const realNode = Object.entries(spec.machines).find(([, { gpus = [] }]) => gpus.length > 0)?.[0];
@@ -180,7 +191,7 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
       : { node: { programs, realDriver: lab.options.gpu } }),
     address: machine.address,
     role: machine.role,
-    talosVersion: spec.talosVersion,
+    talosVersion: existing === undefined ? bootMedium(lab) : spec.talosVersion,
     schematicId: initialSchematic(images[name] ?? {}, machine, lab.factory!),
     platform: images[name]?.platform ?? machine.platform ?? "metal",
     secureBoot: images[name]?.secureBoot ?? machine.secureBoot ?? false,

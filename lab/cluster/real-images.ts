@@ -1,10 +1,11 @@
 import * as semver from "semver";
 import type { ClusterSpec } from "../../components/recipe";
+import { firstInstalling } from "../../components/recipe/checks/updates";
 import { upgradePath } from "../../components/recipe/effect/hops";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import type { LabOptions } from "../options";
 import type { Session } from "../session/session";
-import { provideTalos, releases, whyNoMachine, type TalosImages } from "../talos";
+import { nearestRelease, provideTalos, releases, whyNoMachine, type TalosImages } from "../talos";
 import { publishedDisk } from "../talos/published";
 import type { OnToolEvent } from "../tools/events";
 import { plainSchematic } from "./initial-image";
@@ -37,6 +38,10 @@ export async function provideRealImages(
     refuse("a stack of several machines needs a control plane among them");
   if (machines.some(({ configuration }) => configuration === "omni"))
     refuse("the lab's Omni cannot manage virtual machines");
+  if (spec.bootstrap === true && semver.minor(nearestRelease(spec.talosVersion)) < firstInstalling)
+    refuse(
+      `the Talos provider cannot install machines that boot from a medium older than Talos 1.${firstInstalling}, as these would`,
+    );
   if (options.card !== undefined && (machines.length > 1 || controlPlanes === 0))
     refuse("--card needs a stack of one machine, which is also the control plane");
   // Checks the stack first: a missing part of this computer matters only to a stack that may run here.

@@ -54,14 +54,18 @@ export async function diagnoseLab(
   const failures = diagnoses.map(({ evidence: _, ...failure }) => failure);
   if (diagnoses.length > 0 || (deviations.length === 0 && !failed))
     return { deviations, failures, explained: true };
+  return { deviations, failures: [unknownFailure(diagnostics)], explained: false };
+}
+
+/** The failure of an update without a known cause: the engine's own messages. */
+export function unknownFailure(diagnostics: readonly string[]): FailureReport {
   const errors = [...new Set(diagnostics.filter((line) => line.startsWith("error")))];
-  const unknown: FailureReport = {
+  return {
     fix: "unknown",
     symptom: errors.join("\n") || "the cluster is not as planned, though the update succeeded",
     cause: "the diagnosis knows no cause",
     remedy: "examine the cluster: npm run lab -- --keep",
   };
-  return { deviations, failures: [unknown], explained: false };
 }
 
 /** Findings of the checks, each as a failure with its fix: a refused stack never reached the cluster. */

@@ -1,6 +1,7 @@
+import * as fs from "node:fs";
 import { inOneLine } from "../../components/diagnosis";
 import { Failed, type Phase, type Say } from "../phases";
-import { diagnoseLab } from "./diagnose-lab";
+import { diagnoseLab, unknownFailure } from "./diagnose-lab";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import { until } from "../until";
 import type { RunningLab } from "./running-lab";
@@ -44,6 +45,11 @@ async function inspect(lab: RunningLab): Promise<{ lines: string[]; explained: b
   const { report } = lab;
   const lines: string[] = [];
   const say: Say = (line) => void lines.push(line);
+  if (!fs.existsSync(lab.controlPlane.adminKubeconfig)) {
+    say("the stack has made no cluster, so there is nothing to examine");
+    report.failures = [unknownFailure(lab.diagnostics)];
+    return { lines, explained: true };
+  }
   const diagnosis = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
   const { deviations, failures, explained } = diagnosis;
   report.failures = failures;

@@ -132,6 +132,20 @@ test("--card is refused with --machines node, and for a stack of two machines", 
   );
 });
 
+test("--machines real is refused for machines that the Talos provider cannot install", async () => {
+  const options = { timeScale: 0.5, machines: "real" } as const;
+  const { spec } = stackConfiguration("modern", options);
+  const labOfOldMedium = {
+    options,
+    spec: { ...spec, talosVersion: "v1.11.5" },
+    session: {},
+    talosReleases: [],
+  } as never;
+  await expect(provideRealImages(labOfOldMedium, () => undefined)).rejects.toThrow(
+    /^--machines real: .* a medium older than Talos 1\.13/,
+  );
+});
+
 test("images lose their digests for a real containerd, except with --card", () => {
   const imagesOn = (machines: "emulated" | "node" | "real", card?: string): string[] =>
     Object.values(

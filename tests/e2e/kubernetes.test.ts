@@ -2,7 +2,7 @@ import { expectOwnedCluster, ownedClusterOptions } from "./runs/owned-cluster";
 import { expectLinesInOrder, runLab } from "./support/labs";
 
 test("a cluster that the stack made gets Talos over two minors by one edit, and then a new Kubernetes release without a reboot", async () => {
-  const run = await runLab(ownedClusterOptions);
+  const run = await runLab(ownedClusterOptions());
   expectOwnedCluster(run, {
     intermediateRelease: "v1\\.12\\.12",
     firstReboots: { control: 1, gpu: 1 },

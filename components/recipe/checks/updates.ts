@@ -125,7 +125,7 @@ export const updateChecks = {
  * to learn whether the configuration reboots the machine. An older Talos does not answer this question, so the provider
  * assumes a reboot and stages the configuration. Talos in maintenance mode refuses a staged configuration.
  */
-const firstInstalling = 13;
+export const firstInstalling = 13;
 
 /**
  * Finding that lists the values of an external release to change before an upgrade to the next Talos version that

@@ -1,25 +1,39 @@
+import * as fs from "node:fs";
 import * as path from "node:path";
 import type { LabReport } from "../../../lab/run/report";
 import { assertOk, expectLinesInOrder } from "../support/labs";
 
-const stackFile = (name: string): string =>
-  path.join(__dirname, "..", "stacks", `Pulumi.${name}.yaml`);
+const stacks = path.join(__dirname, "..", "stacks");
+const editedStacks = ["owned-1.11", "owned-1.13", "owned-1.35"].map(
+  (name) => `Pulumi.${name}.yaml`,
+);
 
 /**
- * Options of a lab in which a stack makes its cluster on Talos 1.11, gets Talos 1.13 by one edit, and then the next
- * Kubernetes release.
+ * Options of a lab whose owned machines begin with Talos 1.11, get Talos 1.13 by one edit, and then the next Kubernetes
+ * release.
+ *
+ * @param folder of the stack files. Default: those of a cluster that the stack makes.
  */
-export const ownedClusterOptions = [
-  "--stack",
-  stackFile("owned-1.11"),
+export const ownedClusterOptions = (folder = stacks): string[] => [
   "--preview",
-  "--then",
-  stackFile("owned-1.13"),
-  "--then",
-  stackFile("owned-1.35"),
   "--updates",
   "2",
+  ...editedStacks.flatMap((file, index) => [
+    index === 0 ? "--stack" : "--then",
+    path.join(folder, file),
+  ]),
 ];
+
+/**
+ * Writes the same stacks for a cluster that exists before the stack. The Talos provider cannot install a machine that
+ * waits in maintenance mode with Talos older than 1.13 (the check `boot-medium`).
+ */
+export function writeStacksOfExistingCluster(folder: string): void {
+  for (const file of editedStacks) {
+    const text = fs.readFileSync(path.join(stacks, file), "utf8");
+    fs.writeFileSync(path.join(folder, file), text.replace("  talos-gpu:bootstrap: true\n", ""));
+  }
+}
 
 /** What of the result depends on the kind of machines. */
 export interface OwnedClusterFacts {
