@@ -99,7 +99,8 @@ export async function startRealMachines(
   const ports: Record<string, Ports> = {};
   for (const [name] of machineSpecs) ports[name] = await freePorts();
   const startedMachines: [string, RealMachine][] = [];
-  for (const [name, { address, role, gpus = [] }] of machineSpecs) {
+  const powerOn = async (name: string): Promise<void> => {
+    const { address, role, gpus = [] } = spec.machines[name]!;
     const otherMachines = machineSpecs.filter(([otherName]) => otherName !== name);
     const otherMachinesPorts = otherMachines.flatMap(([otherName, otherMachine]) =>
       served.map((port) => [`${otherMachine.address}:${port}`, ports[otherName]![port]] as const),
@@ -127,21 +128,30 @@ export async function startRealMachines(
       fs.writeFileSync(path.join(lab.options.consoles, `${name}.log`), machine.console());
     });
     say(`${name}: powered on`);
-  }
-  for (const [name, machine] of startedMachines) {
-    const file = existing?.configurations[name];
-    const problem = await awaitMaintenance(tools.talosctl, machine, file, signal);
-    if (problem !== "")
-      throw new Error(
-        `machine ${name}: it accepted no configuration in maintenance mode within ${bootSeconds} s, so it cannot join the cluster; the end of its console output:\n` +
-          `${lastLines(machine).join("\n")}\n(last: ${problem})`,
-      );
-    say(`${name}: ${file === undefined ? "is" : "took its configuration"} in maintenance mode`);
-  }
+  };
+  /** Starts machines, until they are in maintenance mode or have taken their configuration there. */
+  const start = async (names: readonly string[]): Promise<void> => {
+    for (const name of names) await powerOn(name);
+    for (const [name, machine] of startedMachines) {
+      if (!names.includes(name)) continue;
+      const file = existing?.configurations[name];
+      const problem = await awaitMaintenance(tools.talosctl, machine, file, signal);
+      if (problem !== "")
+        throw new Error(
+          `machine ${name}: it accepted no configuration in maintenance mode within ${bootSeconds} s, so it cannot join the cluster; the end of its console output:\n` +
+            `${lastLines(machine).join("\n")}\n(last: ${problem})`,
+        );
+      say(`${name}: ${file === undefined ? "is" : "took its configuration"} in maintenance mode`);
+    }
+  };
 
-  const [entryName, entryMachine] =
-    startedMachines.find(([name]) => spec.machines[name]!.role === "controlplane") ??
-    startedMachines[0]!;
+  const names = machineSpecs.map(([name]) => name);
+  const entryName = names.find((name) => spec.machines[name]!.role === "controlplane") ?? names[0]!;
+  const otherNames = names.filter((name) => name !== entryName);
+  // A control plane that starts together with other machines on a slow computer misses its probes, and starts again and again.
+  const startsAlone = lab.controlPlane === undefined && existing !== undefined;
+  await start(startsAlone ? [entryName] : [entryName, ...otherNames]);
+  const entryMachine = startedMachines[0]![1];
   const talosctl = clientOf(lab, entryMachine);
   if (lab.controlPlane !== undefined) {
     const kubelets = startedMachines.map(([, machine]) => machine);
@@ -158,6 +168,7 @@ export async function startRealMachines(
       say(`${entryName}: its control plane serves`);
     }
   }
+  if (startsAlone) await start(otherNames);
 
   let requests = 0;
   const entryForwarder = await forward("127.0.0.1", 0, [entryMachine.endpoint]);
