@@ -1,4 +1,5 @@
-import { type BootArgsContext, ignoredArgsFindings } from "../../recipe/machine/boot-args";
+import { ignoredArgsFindings } from "../../recipe/machine/boot-args";
+import type { BootArgsContext } from "../../recipe/machine/grub/remedies";
 import { losses, type NextImage, type RunningImage } from "../../recipe/machine/losses";
 import type { FieldFinding } from "../../clients/failure";
 import { unbootable, signatureLines } from "../../recipe/machine/secure-boot";

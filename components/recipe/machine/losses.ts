@@ -6,7 +6,7 @@ import { flat, type Nested } from "../mapping";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 import type { FieldFinding } from "../rules/finding";
-import { type BootArgsContext, keepArgsOfGrub } from "./boot-args";
+import { type BootArgsContext, keepArgsOfGrub } from "./grub/remedies";
 import type { BootPartition } from "./boot-partition";
 import { type BootDemands, unbootable } from "./secure-boot";
 

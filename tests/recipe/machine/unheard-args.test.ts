@@ -2,9 +2,9 @@ import type { RunningImage } from "../../../components/recipe/machine/losses";
 import { schematicOf } from "../../../components/recipe/machine/schematic";
 import {
   argsConflictFindings,
-  type BootArgsContext,
   ignoredArgsFindings,
 } from "../../../components/recipe/machine/boot-args";
+import type { BootArgsContext } from "../../../components/recipe/machine/grub/remedies";
 
 const imageBootedByGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
   commandLine: "BOOT_IMAGE=/A/vmlinuz talos.platform=metal console=tty0",
