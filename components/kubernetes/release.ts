@@ -13,9 +13,9 @@ import { outlasting } from "./timeouts";
  * @param limit Seconds within which the chart's objects must become ready.
  * @param further.withExposure Links the release to a resource that Pulumi replaces together with it. Default: there is
  *   none.
- * @param further.reconcileToken If this text changes, Helm upgrades the release even without another change, which restores
- *   missing objects (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm stores the token as the
- *   revision's description.
+ * @param further.reconcileToken If this text changes, Helm upgrades the release even without another change, which
+ *   restores missing objects (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm stores the token
+ *   as the revision's description. Default: there is none.
  */
 export function gpuRelease(
   name: string,

@@ -173,8 +173,8 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
 }
 
 /**
- * Talos release of the medium from which machines boot into maintenance mode. The Talos provider can install from no
- * older medium (the check `boot-medium`), so the lab's users took a newer one.
+ * Talos release of the medium from which machines boot into maintenance mode. The Talos provider cannot install
+ * from a medium older than Talos 1.13 (the check `boot-medium`), so emulated machines boot from 1.13 at least.
  */
 function bootMedium({ spec, talos }: Lab): string {
   const oldest = `v1.${firstInstalling}.0`;

@@ -5,7 +5,7 @@ import { upgradePath } from "../../components/recipe/effect/hops";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import type { LabOptions } from "../options";
 import type { Session } from "../session/session";
-import { nearestRelease, provideTalos, releases, whyNoMachine, type TalosImages } from "../talos";
+import { provideTalos, releases, whyNoMachine, type TalosImages } from "../talos";
 import { publishedDisk } from "../talos/published";
 import type { OnToolEvent } from "../tools/events";
 import { plainSchematic } from "./initial-image";
@@ -38,7 +38,7 @@ export async function provideRealImages(
     refuse("a stack of several machines needs a control plane among them");
   if (machines.some(({ configuration }) => configuration === "omni"))
     refuse("the lab's Omni cannot manage virtual machines");
-  if (spec.bootstrap === true && semver.minor(nearestRelease(spec.talosVersion)) < firstInstalling)
+  if (spec.bootstrap === true && semver.minor(spec.talosVersion) < firstInstalling)
     refuse(
       `the Talos provider cannot install machines that boot from a medium older than Talos 1.${firstInstalling}, as these would`,
     );

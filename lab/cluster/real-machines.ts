@@ -148,7 +148,7 @@ export async function startRealMachines(
   const names = machineSpecs.map(([name]) => name);
   const entryName = names.find((name) => spec.machines[name]!.role === "controlplane") ?? names[0]!;
   const otherNames = names.filter((name) => name !== entryName);
-  // A control plane that starts together with other machines on a slow computer misses its probes, and starts again and again.
+  // On two busy cores, a control plane of Talos 1.11 that started together with a worker was not ready in half an hour.
   const startsAlone = lab.controlPlane === undefined && existing !== undefined;
   await start(startsAlone ? [entryName] : [entryName, ...otherNames]);
   const entryMachine = startedMachines[0]![1];

@@ -7,6 +7,10 @@ test("a cluster that the stack made gets Talos over two minors by one edit, and 
     intermediateRelease: "v1\\.12\\.12",
     firstReboots: { control: 1, gpu: 1 },
   });
+  // The Talos provider cannot install machines from an older medium.
+  expectLinesInOrder(run.lines, [
+    "Talos machines: control, gpu in maintenance mode, on v1\\.13\\.0",
+  ]);
   for (const unchanged of [1, 3, 5])
     expect(run.report.updates[unchanged]).toMatchObject({ machineRequests: 0 });
   const edit = run.lines.findIndex((line) => line.includes("v1.34.1 → v1.35.2"));

@@ -16,13 +16,16 @@ if (reasons !== "") console.warn(`a lab of owned real machines: skipped: ${reaso
   "an owned control plane and an owned worker get Talos over two minors by one edit, and then a new Kubernetes release without a reboot",
   async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-stacks-"));
-    writeStacksOfExistingCluster(folder);
-    const run = await runLab([...ownedClusterOptions(folder), "--machines", "real"]);
-    // A machine without extensions already runs the image of the plan.
-    expectOwnedCluster(run, {
-      intermediateRelease: "v1\\.12\\.6",
-      firstReboots: { control: 0, gpu: 1 },
-    });
-    fs.rmSync(folder, { recursive: true });
+    try {
+      writeStacksOfExistingCluster(folder);
+      const run = await runLab([...ownedClusterOptions(folder), "--machines", "real"]);
+      // A machine without extensions already runs the image of the plan.
+      expectOwnedCluster(run, {
+        intermediateRelease: "v1\\.12\\.6",
+        firstReboots: { control: 0, gpu: 1 },
+      });
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
   },
 );

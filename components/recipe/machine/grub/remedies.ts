@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { contract } from "../../facts/data/since.json";
 
 // Remedies for kernel arguments on machines that boot with GRUB: see ../boot-args.ts.
 
@@ -19,9 +20,6 @@ export interface BootArgsContext {
   runningRelease?: string;
 }
 
-/** First release of Talos that knows `grubUseUKICmdline` (types/v1alpha1/v1alpha1_types.go of v1.11.5 and v1.12.0). */
-const SINCE = "1.12.0";
-
 /**
  * Remedy that gives GRUB the stack's kernel arguments.
  *
@@ -34,8 +32,10 @@ export function remedyForGrub(
   hasOwnArgs: boolean,
 ): string {
   const { runningRelease } = context;
+  const lacksSetting =
+    runningRelease !== undefined && semver.lt(runningRelease, contract.documentsFrom);
   const listing = changeOf(context, { extraKernelArgs: args });
-  if (hasOwnArgs || (runningRelease !== undefined && semver.lt(runningRelease, SINCE)))
+  if (hasOwnArgs || lacksSetting)
     return `write the arguments to the machine's configuration: ${listing}. ${afterwards(context)}`;
   const usingImage = `configure GRUB to use the image's arguments: ${changeOf(context, { grubUseUKICmdline: true })}`;
   return runningRelease === undefined
