@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
 import * as path from "node:path";
-import { promisify } from "node:util";
-import { stringify } from "yaml";
-import { chartFolder, chartVersions, isLabChart, type LabChart } from ".";
 import { listen } from "../loopback";
-import { chartRepositories, inChartNotation } from "./releases";
-import * as semver from "semver";
+import { CertificateAuthority } from "./certificates";
+import { archiveName, ChartContents, pathOf } from "./contents";
+import { type Answer, ChartRegistries } from "./oci";
+import { startProxy } from "./proxy";
 
 /** The lab's chart repositories: one for every real repository, whose address is the path. */
 export interface ChartRepository {
@@ -17,101 +15,106 @@ export interface ChartRepository {
    * Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its
    * name.
    *
-   * @param repository real repository of the chart; an OCI folder is served by an index here. Default: the chart's own.
+   * @param repository real repository of the chart. Default: the chart's own.
    */
   offer(chart: string, version: string, repository?: string): void;
+  /**
+   * Makes a script that starts a program which gets the lab's charts from their real addresses: with a proxy that
+   * answers for these addresses, and with a certificate that makes the program trust the proxy. On macOS Go ignores
+   * SSL_CERT_FILE (crypto/x509), so there it returns the program itself, and the program must read TALOS_GPU_CHARTS.
+   *
+   * @returns path of the script, which has the program's name
+   */
+  redirect(program: string): Promise<string>;
   close(): Promise<void>;
 }
 
 /**
  * Serves the lab's charts over HTTP as Helm repositories (helm.sh/docs/topics/chart_repository): an index.yaml, and an
- * archive for every release, packed at the first request. Helm also fetches both in a preview.
+ * archive for every release, packed at the first request. Helm also fetches both in a preview. At their real addresses
+ * (`redirect`) they are repositories and registries.
+ *
+ * @param dir folder for charts and keys
+ * @param controlPlane path of the program that contains kubeadm
  */
 export async function serveCharts({
   dir,
-  helm,
+  controlPlane,
 }: {
   dir: string;
-  helm: string;
+  controlPlane: string;
 }): Promise<ChartRepository> {
-  const offered = new Map<LabChart, string[]>();
-  const chartByPath = new Map<string, LabChart>(
-    Object.keys(chartRepositories)
-      .filter(isLabChart)
-      .map((chart) => [pathOf(chartRepositories[chart]), chart]),
-  );
-  /** By file. Helm fetches the archive at every preview and update. */
-  const archives = new Map<string, Promise<Buffer>>();
-  const server = createServer((request, response) => {
-    contentFor(request).then(
-      (body) => send(response, body === undefined ? 404 : 200, body ?? "not found\n"),
-      (error: Error) => send(response, 500, `${error.message}\n`),
-    );
-  });
+  const contents = new ChartContents(dir);
+  const registries = new ChartRegistries(contents);
 
-  async function contentFor({ url = "" }: IncomingMessage): Promise<string | Buffer | undefined> {
-    const slash = url.lastIndexOf("/");
-    const [chart, file] = [chartByPath.get(url.slice(0, slash)), url.slice(slash + 1)];
+  async function fileAt(address: string): Promise<Answer | undefined> {
+    const slash = address.lastIndexOf("/");
+    const [chart, file] = [contents.chartAt(address.slice(0, slash)), address.slice(slash + 1)];
     if (chart === undefined) return undefined;
-    if (file === "index.yaml") return indexOf(chart);
-    const version = releases(chart).find((release) => file === archiveName(chart, release));
-    if (version === undefined) return undefined;
-    const content = archives.get(file) ?? pack(chart, version);
-    archives.set(file, content);
-    content.catch(() => archives.delete(file)); // the next request tries again, e.g. after a full disk
-    return content;
+    if (file === "index.yaml") return { body: contents.indexOf(chart) };
+    const version = contents
+      .releasesOf(chart)
+      .find((release) => file === archiveName(chart, release));
+    return version === undefined ? undefined : { body: await contents.archiveOf(chart, version) };
   }
 
-  const releases = (chart: LabChart): string[] => [
-    ...new Set([...chartVersions(chart), ...(offered.get(chart) ?? [])]),
-  ];
+  const atLab: RequestListener = ({ url = "" }, response) => reply(response, fileAt(url));
+  const atRealAddress: RequestListener = ({ url = "", headers }, response) => {
+    const { pathname, host } = new URL(url, `https://${headers.host}`);
+    const address = `/${host}${pathname}`;
+    const answer = registries.answer(address).then((found) => found ?? fileAt(address));
+    reply(response, answer);
+  };
 
-  const indexOf = (chart: LabChart): string =>
-    stringify({
-      apiVersion: "v1",
-      entries: {
-        [chart]: releases(chart).map((version) => ({
-          apiVersion: "v2",
-          name: chart,
-          version,
-          appVersion: version,
-          urls: [archiveName(chart, version)],
-        })),
-      },
-    });
-
-  async function pack(chart: LabChart, version: string): Promise<Buffer> {
-    const folder = await chartFolder(dir, chart, version);
-    const args = ["package", folder, "--destination", dir];
-    // The user's settings for Helm must not matter here.
-    await promisify(execFile)(helm, args, {
-      env: { HOME: dir, PATH: process.env["PATH"] },
-      timeout: 60_000,
-    });
-    return readFile(path.join(dir, archiveName(chart, version)));
-  }
-
-  const { url, close } = await listen(server);
+  const { url, close } = await listen(createServer(atLab));
+  const authority = new CertificateAuthority(path.join(dir, "certificates"), controlPlane);
+  const proxy = await startProxy({
+    authority,
+    standsIn: (host) => contents.hasHost(host),
+    answer: atRealAddress,
+  });
   return {
     addressOf: (repository) => `${url}${pathOf(repository)}`,
-    offer: (chart, version, repository) => {
-      if (!isLabChart(chart)) return;
-      if (repository !== undefined) chartByPath.set(pathOf(repository), chart);
-      const release = semver.parse(version)?.version;
-      if (release !== undefined)
-        offered.set(chart, [...(offered.get(chart) ?? []), inChartNotation(chart, release)]);
+    offer: (...offered) => contents.offer(...offered),
+    redirect: async (program) => {
+      if (process.platform === "darwin") return program;
+      await authority.make();
+      const script = path.join(dir, "redirected", path.basename(program));
+      await mkdir(path.dirname(script), { recursive: true });
+      await writeFile(script, redirection(program, proxy.url, authority.certificate));
+      await chmod(script, 0o755);
+      return script;
     },
-    close,
+    close: async () => {
+      await Promise.all([close(), proxy.close()]);
+    },
   };
 }
 
-/** Path of a real repository in the lab's: its address without the scheme. */
-const pathOf = (repository: string): string =>
-  `/${repository.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "")}`;
+const redirection = (program: string, proxy: string, certificate: string): string =>
+  [
+    "#!/bin/sh",
+    "# Gets the lab's charts from their real addresses (lab/charts/repository.ts).",
+    "unset TALOS_GPU_CHARTS NO_PROXY no_proxy",
+    `export HTTP_PROXY='${proxy}' HTTPS_PROXY='${proxy}' SSL_CERT_FILE='${certificate}'`,
+    `exec '${program}' "$@"`,
+    "",
+  ].join("\n");
 
-const archiveName = (chart: LabChart, version: string): string => `${chart}-${version}.tgz`;
-
-function send(response: ServerResponse, status: number, body: string | Buffer): void {
-  response.writeHead(status, { "content-length": Buffer.byteLength(body), connection: "close" });
-  response.end(body);
+function reply(
+  response: Parameters<RequestListener>[1],
+  answer: Promise<Answer | undefined>,
+): void {
+  const send = (status: number, { body, headers }: Answer): void => {
+    response.writeHead(status, {
+      ...headers,
+      "content-length": Buffer.byteLength(body),
+      connection: "close",
+    });
+    response.end(body);
+  };
+  answer.then(
+    (found) => send(found === undefined ? 404 : 200, found ?? { body: "not found\n" }),
+    (error: Error) => send(500, { body: `${error.message}\n` }),
+  );
 }

@@ -1,7 +1,8 @@
+import { externalOf } from "../../components/recipe/external/external";
 import { programOnPath } from "../on-path";
 import type { Say } from "../phases";
 import { problemsWithRealNode } from "../real-node/able";
-import { provideNodePrograms, provideTools, toolNames } from "../tools";
+import { provideNodePrograms, provideTools, type ToolName, toolNames } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 import { describeInstalled, type InstalledTool } from "../tools/installed";
 import type { Lab } from "./lab";
@@ -27,7 +28,7 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
     throw new Error(
       `--machines: no real node on this computer: ${reasons.join("; ")}; omit --machines node to use emulated nodes`,
     );
-  const only = toolNames.filter((name) => name !== "lws" || usesLeaderWorkerSet(lab));
+  const only = toolNames.filter((name) => needsTool(lab, name));
   const onInstalled = (installed: InstalledTool[]): void => say(describeInstalled(installed));
   // A real control plane's images contain one program for all components; the published programs are separate.
   const fromSource = lab.options.machines === "real" ? (["controlplane"] as const) : [];
@@ -47,8 +48,12 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
 }
 
 /**
- * Whether the stack or a later version of it has a controller of LeaderWorkerSets. The lab builds it for such stacks
- * only.
+ * Whether the lab runs a tool for the stack or for a later version of it: the controller of LeaderWorkerSets if a stack
+ * has one, and Helm if a stack has `external`, whose release the lab installs in its owner's place.
  */
-const usesLeaderWorkerSet = ({ spec, laterSpecs = [] }: Lab): boolean =>
-  [spec, ...laterSpecs].some(({ leaderWorkerSet }) => leaderWorkerSet !== undefined);
+function needsTool({ spec, laterSpecs = [] }: Lab, name: ToolName): boolean {
+  const specs = [spec, ...laterSpecs];
+  if (name === "lws") return specs.some(({ leaderWorkerSet }) => leaderWorkerSet !== undefined);
+  if (name === "helm") return specs.some((cluster) => externalOf(cluster) !== undefined);
+  return true;
+}

@@ -26,7 +26,7 @@ import { ownPatches, siteOf } from "../talos/site";
 
 /** The phases that bring up a Talos cluster in its state before the stack's first update. */
 export const bringUp: Phase<Lab>[] = [
-  { title: "tools (Pulumi, talosctl, Helm, Kubernetes, machines)", run: bringTools },
+  { title: "tools (Pulumi, talosctl, Kubernetes, machines)", run: bringTools },
   { title: "Kubernetes control plane", run: bringControlPlane },
   { title: "Image Factory", run: bringFactory },
   { title: "chart repositories", run: bringCharts },
@@ -119,7 +119,7 @@ async function bringCharts(lab: Lab): Promise<string> {
   if (lab.options.pulumi === "installed" || lab.options.card !== undefined)
     return `${chart} ${version} from its own`;
   const dir = lab.session.dir("charts");
-  lab.charts = await serveCharts({ dir, helm: lab.tools.helm });
+  lab.charts = await serveCharts({ dir, controlPlane: lab.tools.controlplane });
   lab.session.onClose(() => lab.charts?.close());
   if (isLabChart(chart)) await chartFolder(dir, chart, version);
   return `${chart} ${version}${chart === "gpu-operator" ? ", emulated" : ""}`;

@@ -134,6 +134,7 @@ export async function servePlugins(
   directory = programFolder(lab),
 ): Promise<Record<string, number | string>> {
   const { tools, session } = lab;
+  const kubernetesProvider = tools["pulumi-resource-kubernetes"];
   const providers = {
     command: new CommandProvider({ directory, environment: commandEnvironment(lab) }),
     talos: new TalosProvider({
@@ -147,7 +148,7 @@ export async function servePlugins(
     }),
   };
   const plugins: Record<string, number | string> = {
-    kubernetes: tools["pulumi-resource-kubernetes"],
+    kubernetes: (await lab.charts?.redirect(kubernetesProvider)) ?? kubernetesProvider,
   };
   for (const [name, provider] of Object.entries(providers)) {
     const served = await serveProvider(provider);

@@ -20,15 +20,22 @@ const canAddAddresses = process.platform === "linux" && process.getuid?.() === 0
   "with provider plugins on PATH, a stack that bootstraps its cluster comes up, is unchanged by an update, and is destroyed",
   async () => {
     const {
-      helm,
       talosctl,
+      controlplane,
       "pulumi-resource-kubernetes": plugin,
-    } = await provideTools({ only: ["helm", "talosctl", "pulumi-resource-kubernetes"] });
-    const charts = await serveCharts({ dir: path.join(folder, "charts"), helm });
+    } = await provideTools({
+      only: ["talosctl", "controlplane", "pulumi-resource-kubernetes"],
+    });
+    const charts = await serveCharts({
+      dir: path.join(folder, "charts"),
+      controlPlane: controlplane,
+    });
     const pluginEnvironment = installPlugins(folder, ["command", "talos"]);
     const environment = {
       ...pluginEnvironment,
-      PATH: [path.dirname(plugin), pluginEnvironment["PATH"]].join(path.delimiter),
+      PATH: [path.dirname(await charts.redirect(plugin)), pluginEnvironment["PATH"]].join(
+        path.delimiter,
+      ),
       PLUGIN_TALOSCTL: talosctl,
       TALOS_GPU_CHARTS: charts.addressOf(""),
       HELM_CACHE_HOME: path.join(folder, "helm"),

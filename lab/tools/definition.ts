@@ -45,11 +45,13 @@ export interface Release {
 export interface ReleaseFiles {
   /** The tool's module whose version is the release's version. */
   of: string;
+  /** Version of the release, `v1.2.3`. Default: the module's. */
+  version?: string;
   programs: readonly string[];
   address: string;
   /** Address of the project's SHA-256 sums: only the file's sum, or lines with names. */
   sums: string;
-  /** Folder of the programs in an archive. Default: each program is a file of its own. */
+  /** Folder of the programs in an archive; `.` is the archive's own. Default: each program is a file of its own. */
   within?: string;
 }
 

@@ -20,16 +20,22 @@ export interface TestLab {
 /** Starts the control plane and the providers. Builds programs that the cache lacks. */
 export async function openTestLab(): Promise<TestLab> {
   const tools = await provideTools({
-    only: ["pulumi", "pulumi-resource-kubernetes", "controlplane", "helm"],
+    only: ["pulumi", "pulumi-resource-kubernetes", "controlplane"],
   });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-engine-"));
   const cluster = await startControlPlane({
     dir: path.join(dir, "controlplane"),
     binary: tools.controlplane,
   });
-  const charts = await serveCharts({ dir: path.join(dir, "charts"), helm: tools.helm });
+  const charts = await serveCharts({
+    dir: path.join(dir, "charts"),
+    controlPlane: tools.controlplane,
+  });
   const commandServer = await serveProvider(new CommandProvider({ directory: dir }));
-  const plugins = { command: commandServer.port, kubernetes: tools["pulumi-resource-kubernetes"] };
+  const plugins = {
+    command: commandServer.port,
+    kubernetes: await charts.redirect(tools["pulumi-resource-kubernetes"]),
+  };
   return {
     dir,
     kubeconfig: cluster.adminKubeconfig,

@@ -12,6 +12,7 @@ import { runPhases } from "../../phases";
 import { stackConfiguration } from "../../run/stack-configuration";
 import { openEngine, preview, update } from "../../run/updates";
 import { Session } from "../../session/session";
+import { provideTools } from "../../tools";
 import { until, untilSeen } from "../../until";
 import { stacksDir } from "../../../stacks/stack-file";
 
@@ -40,7 +41,8 @@ async function followGuide(
   { name, address, installerImage }: MachineRecipe,
   withFileOutsideVar: boolean,
 ): Promise<void> {
-  const { tools, session, kubernetes } = lab;
+  const { session, kubernetes } = lab;
+  const programs = { ...lab.tools, ...(await provideTools({ only: ["helm"] })) };
   const patience = { seconds: 600, every: 1000 };
   for (const [file, text] of Object.entries(guideFiles)) fs.writeFileSync(session.dir(file), text);
   const env = {
@@ -56,7 +58,11 @@ async function followGuide(
     console.error(`    ${program} ${command}`);
     const args = [...connectionFlags[program], ...command.split(" ")];
     return (
-      await promisify(execFile)(tools[program], args, { env, cwd: session.dir(), timeout: 600_000 })
+      await promisify(execFile)(programs[program], args, {
+        env,
+        cwd: session.dir(),
+        timeout: 600_000,
+      })
     ).stdout;
   };
   const waitForOutput = (command: string, expected: string): Promise<string> => {

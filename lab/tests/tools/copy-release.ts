@@ -32,7 +32,7 @@ export async function copyRelease(
   for (const { address, sums: sumsAddress, programs, within: folderInArchive } of release?.files ??
     []) {
     const members = programs.map(
-      (program) => [`${folderInArchive}/${program}`, contentOf(program)] as const,
+      (program) => [path.posix.join(folderInArchive ?? "", program), contentOf(program)] as const,
     );
     const content =
       folderInArchive === undefined

@@ -11,7 +11,13 @@ import { ReleasePage } from "./release-page";
 
 async function main(): Promise<void> {
   process.env["TALOS_GPU_LAB_TOOLS"] = "own";
-  const names = ["controlplane", "pulumi", "talosctl", "helm"] as const satisfies ToolName[];
+  const names = [
+    "controlplane",
+    "pulumi",
+    "talosctl",
+    "helm",
+    "pulumi-resource-kubernetes",
+  ] as const satisfies ToolName[];
   const tools = await provideTools({ only: names, fromSource: names });
   const page = new ReleasePage();
   const workFolder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-releases-"));

@@ -115,7 +115,7 @@ async function getPrograms(
   if (archiveFolder !== undefined) {
     await unpack(
       target,
-      programs.map((name) => `${archiveFolder}/${name}`),
+      programs.map((name) => path.posix.join(archiveFolder, name)),
       options.signal,
     );
     await fs.rm(target);

@@ -38,8 +38,14 @@ export async function publishedOf(
   )
     return undefined;
   const files = release.files.flatMap(
-    ({ of: module, programs, within, ...addresses }): PublishedFile[] => {
-      const version = versionOf(module, modules);
+    ({
+      of: module,
+      version: publishedVersion,
+      programs,
+      within,
+      ...addresses
+    }): PublishedFile[] => {
+      const version = publishedVersion ?? versionOf(module, modules);
       const placeholders = {
         version,
         number: version.replace(/^v/, ""),

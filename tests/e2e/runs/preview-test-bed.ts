@@ -67,14 +67,14 @@ const closedAddress = "127.0.0.1:1";
 /** Starts the test bed; its `close` stops all processes and servers that were started. */
 export async function startPreviewTestBed(): Promise<PreviewTestBed> {
   const tools = await provideTools({
-    only: ["pulumi", "pulumi-resource-kubernetes", "talosctl", "helm", "controlplane"],
+    only: ["pulumi", "pulumi-resource-kubernetes", "talosctl", "controlplane"],
   });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
   const pathTo = (...parts: string[]): string => path.join(dir, ...parts);
   const [controlPlane, factory, charts, checkout, owner, host, standIn] = await Promise.all([
     startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane }),
     startFactory(),
-    serveCharts({ dir: pathTo("charts"), helm: tools.helm }),
+    serveCharts({ dir: pathTo("charts"), controlPlane: tools.controlplane }),
     makeCheckout(pathTo("checkout")),
     makeExistingCluster(pathTo("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
     installLanguageHost(pathTo("language-host"), tools.pulumi),
@@ -92,7 +92,7 @@ export async function startPreviewTestBed(): Promise<PreviewTestBed> {
     ),
   };
   const plugins = {
-    kubernetes: tools["pulumi-resource-kubernetes"],
+    kubernetes: await charts.redirect(tools["pulumi-resource-kubernetes"]),
     ...Object.fromEntries(Object.entries(providers).map(([name, { port }]) => [name, port])),
   };
   const credentials = {
