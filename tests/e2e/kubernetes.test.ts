@@ -6,6 +6,7 @@ test("a cluster that the stack made gets Talos over two minors by one edit, and 
   expectOwnedCluster(run, {
     intermediateRelease: "v1\\.12\\.12",
     firstReboots: { control: 1, gpu: 1 },
+    lastMachine: "gpu",
   });
   // The Talos provider cannot install machines from an older medium.
   expectLinesInOrder(run.lines, [
