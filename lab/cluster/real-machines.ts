@@ -108,8 +108,8 @@ export async function startRealMachines(
     const { card } = lab.options;
     const machine = await startMachine(images, session.dir("machines", name), {
       memory: card !== undefined ? 16_384 : role === "controlplane" ? 4096 : 2560,
-      // Without KVM, on two cores, a control plane that shares them with a booting worker misses its probes, and is
-      // restarted by its kubelet again and again.
+      // Without KVM, a booting worker takes so much of two cores that the control plane misses its probes. Its kubelet
+      // then restarts it again and again.
       yields: role === "worker" && lab.controlPlane === undefined,
       ...(card === undefined ? {} : { device: card }),
       ...(authorityFolder === undefined ? {} : { authority: authorityFolder }),
