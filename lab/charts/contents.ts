@@ -91,6 +91,7 @@ export class ChartContents {
 export const pathOf = (repository: string): string =>
   `/${repository.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "")}`;
 
+/** Name of a release's archive, as Helm gives it. */
 export const archiveName = (chart: LabChart, version: string): string => `${chart}-${version}.tgz`;
 
 /** The part of a chart's metadata (Chart.yaml) that Helm needs to choose a release. */
