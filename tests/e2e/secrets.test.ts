@@ -6,14 +6,14 @@ import { provideTools } from "../../lab/tools";
 import { waitUntilNothingIsLeft, startLab } from "./support/labs";
 
 /**
- * Programs that write down their arguments, and then run the real ones. Every call of Pulumi, talosctl, Helm and
- * the machine programs goes through them. The one for Node.js is on PATH; the others are in a copy of the cache of
+ * Programs that write down their arguments, and then run the real ones. Every call of Pulumi, its Kubernetes provider,
+ * talosctl and the machine programs goes through them. The one for Node.js is on PATH; the others are in a copy of the cache of
  * tools.
  *
  * @returns the environment in which a lab uses them
  */
 async function installRecorders(folder: string, log: string): Promise<NodeJS.ProcessEnv> {
-  const tools = await provideTools({ only: ["pulumi", "talosctl", "helm"] });
+  const tools = await provideTools({ only: ["pulumi", "pulumi-resource-kubernetes", "talosctl"] });
   const record = (file: string, name: string, realProgram: string): void =>
     fs.writeFileSync(
       file,
@@ -100,7 +100,7 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
       );
       expect({ place, visibleSecrets }).toEqual({ place, visibleSecrets: [] });
     }
-    for (const program of ["pulumi", "talosctl", "helm", "node"])
+    for (const program of ["pulumi", "pulumi-resource-kubernetes", "talosctl", "node"])
       expect(places["arguments"]).toMatch(new RegExp(`^${program} `, "m"));
   } finally {
     fs.rmSync(folder, { recursive: true });
