@@ -28,10 +28,11 @@ export async function startProxy({
   const server = createServer(answer).on("connect", (request, client: net.Socket) => {
     keep(client);
     const host = request.url ?? "";
-    const { hostname, port } = new URL(`https://${host}`);
+    const [, hostname, port] = /^\[?([^[\]]+)\]?:(\d+)$/.exec(host) ?? [];
+    if (hostname === undefined) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
     const accept = (): void => void client.write("HTTP/1.1 200 Connection established\r\n\r\n");
     if (!standsIn(host)) {
-      const target = keep(net.connect(Number(port) || 443, hostname));
+      const target = keep(net.connect(Number(port), hostname));
       target.once("connect", () => {
         accept();
         client.pipe(target).pipe(client);

@@ -60,8 +60,8 @@ export async function serveCharts({
 
   const atLab: RequestListener = ({ url = "" }, response) => reply(response, fileAt(url));
   const atRealAddress: RequestListener = ({ url = "", headers }, response) => {
-    const { pathname, host } = new URL(url, `https://${headers.host}`);
-    const address = `/${host}${pathname}`;
+    // Through a proxy, a request without TLS has the whole address, and one with TLS only the path.
+    const address = /^http:\/\//.test(url) ? pathOf(url) : `/${headers.host}${url}`;
     const answer = registries.answer(address).then((found) => found ?? fileAt(address));
     reply(response, answer);
   };

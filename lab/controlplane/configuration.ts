@@ -14,7 +14,7 @@ export interface Layout {
 }
 
 /** Reads a file of this folder, and fills in a layout's values. */
-const filled = (file: string, layout: Layout): string =>
+const filled = (file: string, layout: Partial<Layout>): string =>
   readFileSync(path.join(__dirname, file), "utf8").replace(
     /\$\{(\w+)\}/g,
     (_, name: keyof Layout) =>
@@ -24,6 +24,10 @@ const filled = (file: string, layout: Layout): string =>
 /** Configuration files of the components, by name. */
 export const configurations = (layout: Layout): [file: string, text: string][] =>
   readdirSync(path.join(__dirname, "files")).map((file) => [file, filled(`files/${file}`, layout)]);
+
+/** Configuration of kubeadm alone. Its keys are in `folder/pki`. */
+export const kubeadmConfiguration = (layout: Pick<Layout, "folder" | "server" | "names">): string =>
+  filled("files/kubeadm.yaml", layout);
 
 /** A component of a control plane. */
 export type ComponentName =

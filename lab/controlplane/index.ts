@@ -1,12 +1,12 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { promisify } from "node:util";
 import { Cluster } from "../kubernetes/cluster";
 import { answers, freePort } from "../loopback";
 import { takeTurn } from "../session/turn";
 import { until } from "../until";
 import { type ComponentName, configurations, flagsOf } from "./configuration";
+import { runKubeadm } from "./kubeadm";
 
 /** A Kubernetes control plane that runs on this computer. */
 export interface ControlPlane {
@@ -90,17 +90,8 @@ export async function startControlPlane({
   try {
     for (const [name, text] of configurations(layout))
       fs.writeFileSync(file(name), text, { mode: 0o600 });
-    const make = (...what: string[]): Promise<unknown> =>
-      promisify(execFile)(binary, [
-        "kubeadm",
-        "init",
-        "phase",
-        ...what,
-        "--config",
-        file("kubeadm.yaml"),
-      ]);
-    await make("certs", "all");
-    await make("kubeconfig", "all", "--kubeconfig-dir", folder);
+    await runKubeadm(binary, folder, "certs", "all");
+    await runKubeadm(binary, folder, "kubeconfig", "all", "--kubeconfig-dir", folder);
     cluster = Cluster.of(adminKubeconfig);
     const serves = (path: string): Promise<boolean> =>
       cluster.text(path, path).then(

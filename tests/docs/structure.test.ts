@@ -31,7 +31,7 @@ const foldersByRank = [
   foldersIn("components/recipe", "facts checks"),
   foldersIn(
     "lab",
-    "tools kubernetes session bundle factory real-node charts machines controlplane engine omni providers",
+    "tools kubernetes session bundle factory real-node machines controlplane charts engine omni providers",
   ),
   foldersIn("lab", "without omni providers language-host talos cluster run node"),
 ];

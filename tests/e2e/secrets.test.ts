@@ -7,8 +7,8 @@ import { waitUntilNothingIsLeft, startLab } from "./support/labs";
 
 /**
  * Programs that write down their arguments, and then run the real ones. Every call of Pulumi, its Kubernetes provider,
- * talosctl and the machine programs goes through them. The one for Node.js is on PATH; the others are in a copy of the cache of
- * tools.
+ * talosctl and the machine programs goes through them. The one for Node.js is on PATH; the others are in a copy of the
+ * cache of tools.
  *
  * @returns the environment in which a lab uses them
  */

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import * as fs from "node:fs";
+import { createServer } from "node:http";
 import * as net from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -8,7 +9,6 @@ import { gpuProviders, leaderWorkerSet } from "../../../components/recipe/facts/
 import { type ChartRepository, serveCharts } from "../../charts/repository";
 import { listen } from "../../loopback";
 import { provideTools } from "../../tools";
-import { createServer } from "node:http";
 
 // Helm itself, started by the script that leads it to the lab's charts. macOS has no such script.
 const describeOnLinux = process.platform === "linux" ? describe : describe.skip;
@@ -34,8 +34,8 @@ describeOnLinux("Helm gets the lab's charts from their real addresses", () => {
   async function fetchedChart(...args: string[]): Promise<string> {
     const env = { PATH: process.env["PATH"], HOME: folder, TALOS_GPU_CHARTS: charts.addressOf("") };
     const { stdout } = await promisify(execFile)(helm, ["show", "chart", ...args], { env });
-    const [name] = /^name: (.*)$/m.exec(stdout)!.slice(1);
-    return `${name} ${/^version: (.*)$/m.exec(stdout)![1]}`;
+    const valueOf = (key: string): string => new RegExp(`^${key}: (.*)$`, "m").exec(stdout)![1]!;
+    return `${valueOf("name")} ${valueOf("version")}`;
   }
 
   test.each([
@@ -87,5 +87,13 @@ describeOnLinux("Helm gets the lab's charts from their real addresses", () => {
     }
     expect(received).toMatch(/^HTTP\/1.1 200 .*the other/s);
     await close();
+  });
+
+  test("the proxy refuses a request whose host it cannot read", async () => {
+    const socket = net.connect(Number(new URL(proxy).port), "127.0.0.1");
+    socket.setEncoding("utf8").write("CONNECT nowhere HTTP/1.1\r\n\r\n");
+    let received = "";
+    for await (const text of socket) received += text as string;
+    expect(received).toMatch(/^HTTP\/1.1 400 /);
   });
 });

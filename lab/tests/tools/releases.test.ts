@@ -91,6 +91,14 @@ test.each([
   expect(await publishedOf(tool, { version: "go1.26.8", os, arch: "arm64" })).toBeUndefined();
 });
 
+test("the published Kubernetes provider has the version of the SDK", async () => {
+  const provider = catalogue.find(({ name }) => name === "pulumi-resource-kubernetes")!;
+  const sdk = fs.readFileSync(require.resolve("@pulumi/kubernetes/package.json"), "utf8");
+  const { version } = JSON.parse(sdk) as { version: string };
+  expect(provider.release!.files.map((file) => file.version)).toEqual([`v${version}`]);
+  expect(provider.stamps[0]).toMatch(new RegExp(`=${version}$`));
+});
+
 test("Pulumi's file names have x64 for amd64", async () => {
   const pulumi = catalogue.find(({ name }) => name === "pulumi")!;
   const published = await publishedOf(pulumi, { version: "go1.26.8", os: "linux", arch: "amd64" });
