@@ -6,10 +6,12 @@ import type {
   V1Job,
   V1Namespace,
   V1Node,
+  V1PersistentVolume,
   V1PersistentVolumeClaim,
   V1Pod,
   V1ResourceSlice,
   V1RuntimeClass,
+  V1StorageClass,
   V1VolumeAttachment,
 } from "@kubernetes/client-node";
 import { KubernetesApi, type Kubeconfig, type ObjectKey } from "../../clients/kubernetes/api";
@@ -25,6 +27,8 @@ import {
   nodeState,
   type PodState,
   podState,
+  type Storage,
+  storageOf,
 } from "./states";
 import { type GpuOffer, gpuOffers, type Workload } from "../../clients/kubernetes/gpu-offers";
 import { claimedIn, slicesPath } from "../../clients/kubernetes/devices";
@@ -329,6 +333,27 @@ export class KubernetesCluster {
       const statedClass = didStackSetStorageClass(managedFields) ? storageClass : undefined;
       return [{ name, namespace, owner, storageClass, givenClass: statedClass }];
     });
+  }
+
+  /**
+   * What can back a new claim: the StorageClasses, and the volumes that no claim has yet. Undefined if the credentials
+   * may not list either of them.
+   */
+  async storage(): Promise<Storage | undefined> {
+    const instead = { 403: undefined };
+    const [classes, volumes] = await Promise.all([
+      this.api.ask<{ items: V1StorageClass[] | null }>(
+        "StorageClasses",
+        "/apis/storage.k8s.io/v1/storageclasses",
+        { instead },
+      ),
+      this.api.ask<{ items: V1PersistentVolume[] | null }>(
+        "PersistentVolumes",
+        "/api/v1/persistentvolumes",
+        { instead },
+      ),
+    ]);
+    return classes && volumes && storageOf(classes.items ?? [], volumes.items ?? []);
   }
 
   /** This package's Jobs in a namespace. */

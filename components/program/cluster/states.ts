@@ -1,4 +1,11 @@
-import type { V1ManagedFieldsEntry, V1Node, V1Pod, V1ResourceSlice } from "@kubernetes/client-node";
+import type {
+  V1ManagedFieldsEntry,
+  V1Node,
+  V1PersistentVolume,
+  V1Pod,
+  V1ResourceSlice,
+  V1StorageClass,
+} from "@kubernetes/client-node";
 import { offeredBy } from "../../clients/kubernetes/devices";
 import { MANAGER } from "../../clients/kubernetes/manager";
 
@@ -23,6 +30,36 @@ export const didStackSetStorageClass = (
     const { "f:spec": spec = {} } = (fieldsV1 ?? {}) as { "f:spec"?: object };
     return stackManagers.includes(manager) && "f:storageClassName" in spec;
   });
+
+/** What can back a new PersistentVolumeClaim. */
+export interface Storage {
+  classes: { name: string; isDefault: boolean }[];
+  /** StorageClasses of the volumes that no claim has yet; empty text for a volume without a class. */
+  classesOfFreeVolumes: string[];
+}
+
+/**
+ * Annotations that mark a StorageClass as the cluster's default. The admission plugin accepts the beta annotation, too
+ * (kubernetes, pkg/volume/util/storageclass.go, IsDefaultAnnotation).
+ */
+const defaultAnnotations = [
+  "storageclass.kubernetes.io/is-default-class",
+  "storageclass.beta.kubernetes.io/is-default-class",
+];
+
+/** The storage of a cluster with these StorageClasses and PersistentVolumes. */
+export const storageOf = (
+  classes: readonly Pick<V1StorageClass, "metadata">[],
+  volumes: readonly Pick<V1PersistentVolume, "spec" | "status">[],
+): Storage => ({
+  classes: classes.map(({ metadata: { name = "", annotations = {} } = {} }) => ({
+    name,
+    isDefault: defaultAnnotations.some((annotation) => annotations[annotation] === "true"),
+  })),
+  classesOfFreeVolumes: volumes
+    .filter(({ status }) => status?.phase === "Available")
+    .map(({ spec }) => spec?.storageClassName ?? ""),
+});
 
 /** The properties of a node that identify its machine. */
 export interface AskedNode {

@@ -19,7 +19,7 @@ import { foreignOffers } from "./others";
 import { askForRelease } from "./kubernetes-release";
 import { answerOrReport, findingsOrReport } from "./or-report";
 import { defined } from "../../recipe/mapping";
-import { lostVolumes } from "./volumes";
+import { askForVolumes } from "./volumes";
 import { type MachineSide, compareClusters } from "../seen/same-cluster";
 
 /**
@@ -37,6 +37,7 @@ export type AskedCluster = Pick<
   | "node"
   | "annotationOf"
   | "boundClaims"
+  | "storage"
   | "podsOfClass"
   | "gpuOffers"
   | "runtimeClass"
@@ -189,7 +190,7 @@ async function askKubernetes(
           (why) => `not known what Kubernetes ${step.version} changes in the cluster (${why})`,
         )),
     ...(await foreignNamespaces(task, cluster, report)),
-    ...(await findingsOrReport(lostVolumes(task, cluster), report, unknownText)),
+    ...(await findingsOrReport(askForVolumes(task, cluster, report), report, unknownText)),
     ...(await findingsOrReport(
       waitFor(clock, {
         subject: "the GPU providers in the cluster",

@@ -1,4 +1,6 @@
 import type { AskedCluster } from "../../../components/program/preflight/preflight";
+import type { PreflightTask } from "../../../components/program/preflight/task";
+import type { Storage } from "../../../components/program/cluster/cluster";
 import { CallError } from "../../../components/clients/failure";
 import { failsWith, type FakeMachine, nodeState, schematics } from "../fakes";
 import {
@@ -17,6 +19,14 @@ const installs = {
   release: "gpu-operator",
   namespace: "gpu-operator",
 } as const;
+
+/** The volume of a workload; its claim does not exist unless a test says so. */
+const newVolume: PreflightTask["volumes"][number] = {
+  field: "workloads.ollama",
+  owner: "shop/prod/lab-ollama-models",
+  name: "ollama-models",
+  namespace: "ollama",
+};
 
 /** Hash by which the preflight remembers that the credentials belong to one cluster. */
 const credentialsHash = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
@@ -93,6 +103,11 @@ test.each<[keyof AskedCluster, RegExp, Partial<PreflightSetup>]>([
     "annotationOf",
     /^not known whether another stack made Namespace gpu-operator \(no answer\)$/,
     {},
+  ],
+  [
+    "storage",
+    /^not known whether the cluster has storage for the workloads' volumes \(no answer\)$/,
+    { volumes: [newVolume] },
   ],
 ])("the preflight reports what is unknown if Kubernetes does not answer %s", (call, logs, setup) =>
   checkPreflight({
@@ -605,12 +620,7 @@ describe("a node that a failed update has left cordoned", () => {
 });
 
 describe("the volume of a workload", () => {
-  const volume = {
-    field: "workloads.ollama",
-    owner: "shop/prod/lab-ollama-models",
-    name: "ollama-models",
-    namespace: "ollama",
-  };
+  const volume = newVolume;
   const fastVolume = { ...volume, storageClass: "fast" };
   const slowVolume = { ...volume, storageClass: "slow" };
   const volumeInAi = { ...volume, namespace: "ai" };
@@ -684,6 +694,59 @@ describe("the volume of a workload", () => {
 
   test("is accepted if its workload is removed", () =>
     checkPreflight({ setup: { volumes: [], claims: [claimOfDefault] } }));
+
+  const classNotDefault = { classes: [{ name: "slow", isDefault: false }] };
+  const noStorage = { classes: [], classesOfFreeVolumes: [] };
+  test.each<[string, PreflightTask["volumes"][number], Partial<Storage>, RegExp[]]>([
+    [
+      "there is no StorageClass",
+      volume,
+      {},
+      [
+        /^warning: workloads\.ollama: nothing .* claim ollama\/ollama-models: it has no StorageClass; /,
+        /; until something does, its pod stays Pending, .*; install a provisioner, /,
+      ],
+    ],
+    [
+      "no StorageClass is the default",
+      volume,
+      classNotDefault,
+      [
+        /none of its StorageClasses \(slow\) is the default; .*; set workloads\.ollama\.storageClass to/,
+      ],
+    ],
+    [
+      "its StorageClass does not exist",
+      fastVolume,
+      classNotDefault,
+      [
+        /it has no StorageClass fast \(but slow\); .*; create StorageClass fast, or change workloads/,
+      ],
+    ],
+    [
+      "all free volumes have another class",
+      volume,
+      { classesOfFreeVolumes: ["fast"] },
+      [/it has no StorageClass; /],
+    ],
+  ])("brings a warning if it is new and %s", (_, volumeOfCase, storage, warning) =>
+    checkPreflight({
+      setup: { volumes: [volumeOfCase], claims: [], storage: { ...noStorage, ...storage } },
+      warnings: [warning],
+    }),
+  );
+
+  test.each<[string, PreflightTask["volumes"][number], Storage | undefined]>([
+    ["its StorageClass exists", slowVolume, { ...noStorage, ...classNotDefault }],
+    ["a free volume has its class", fastVolume, { ...noStorage, classesOfFreeVolumes: ["fast"] }],
+    ["a free volume has no class either", volume, { ...noStorage, classesOfFreeVolumes: [""] }],
+    ["the credentials may not list StorageClasses", volume, undefined],
+  ])("brings no warning if it is new and %s", (_, volumeOfCase, storage) =>
+    checkPreflight({ setup: { volumes: [volumeOfCase], claims: [], storage } }),
+  );
+
+  test("brings no warning if it has a claim already", () =>
+    checkPreflight({ setup: { volumes: [volume], claims: [claimOfDefault], storage: noStorage } }));
 });
 
 test("a preflight without findings changes no machine, and its answer has the earlier images", async () => {

@@ -1,6 +1,11 @@
 import { CallError, Failure } from "../../../components/clients/failure";
 import { placesOf } from "../../../components/program/preflight/web";
-import type { AskedNode, BoundClaim, NodeState } from "../../../components/program/cluster/cluster";
+import type {
+  AskedNode,
+  BoundClaim,
+  NodeState,
+  Storage,
+} from "../../../components/program/cluster/cluster";
 import { type AskedCluster, preflight } from "../../../components/program/preflight/preflight";
 import {
   preflightResult,
@@ -58,6 +63,12 @@ const successfulAnswers: Record<WebRequest, Answer> = {
   image: { status: 307, body: "" },
 };
 
+/** Storage of a cluster with a default StorageClass. */
+const storageWithDefault: Storage = {
+  classes: [{ name: "local-path", isDefault: true }],
+  classesOfFreeVolumes: [],
+};
+
 /** Everything that a preflight gets: its task, and the answers of servers, cluster, machines and Omni. */
 export interface PreflightSetup {
   /** Answers to HTTP requests that are not the default ones. */
@@ -92,6 +103,8 @@ export interface PreflightSetup {
   objectsByPath: Record<string, string[] | undefined>;
   volumes: PreflightTask["volumes"];
   claims: BoundClaim[];
+  /** What can back new claims; undefined if the credentials may not list it. Default: a default StorageClass. */
+  storage: Storage | undefined;
   /** Pods that use a RuntimeClass whose handler no machine has any more. */
   podsOfRemovedClass: string[];
   chartVersion: string;
@@ -190,6 +203,7 @@ export async function runPreflight(changes: Partial<PreflightSetup> = {}, previo
     node: async () => changes.nodeState,
     annotationOf: async (namespace) => namespaceOwners[namespace],
     boundClaims: async () => claims,
+    storage: async () => ("storage" in changes ? changes.storage : storageWithDefault),
     podsOfClass: async () => podsOfRemovedClass ?? [],
     runtimeClass: async () => changes.runtimeClass,
     apiServers: async () => changes.apiServers ?? [],
