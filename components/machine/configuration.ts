@@ -124,6 +124,8 @@ const configureAdopted: Configuring = (
     secrets,
     limit: LIMIT,
     reconcileToken,
+    // The answer has the values that the patches replaced, e.g. a proxy's URL with its password.
+    answersSecret: true,
   };
   return { hash: hashOf(patches), resource: runProgram(name, programUse, opts) };
 };

@@ -82,7 +82,8 @@ describe("an owned machine", () => {
 describe("an adopted machine", () => {
   test("gets its patches from the verb adopt, and loses them by the verb release on delete", async () => {
     const run = await recordMachine({ configuration: "adopted" });
-    const { inputs } = resourceNamed(run, "gpu-1-configuration");
+    const { inputs, secretOutputs } = resourceNamed(run, "gpu-1-configuration");
+    expect(secretOutputs).toEqual(["stdout"]);
     expect(inputs["create"]).toMatch(/ adopt$/);
     expect(inputs["update"]).toBe(inputs["create"]);
     expect(inputs["delete"]).toMatch(/ release$/);

@@ -32,6 +32,8 @@ export interface ProgramUse {
    * to remove.
    */
   forgets?: boolean;
+  /** True if the output may contain a secret, so that Pulumi encrypts it in the state. Default false. */
+  answersSecret?: boolean;
 }
 
 /** The machine program as a resource. The program runs again if its task, its command or its credentials change. */
@@ -68,6 +70,7 @@ export function runProgram(
     {
       // Deleting the old resource last would remove the changes of its replacement.
       ...(use.deleteVerb === undefined ? {} : { deleteBeforeReplace: true }),
+      ...(use.answersSecret ? { additionalSecretOutputs: ["stdout"] } : {}),
       ...opts,
       customTimeouts: { create: use.limit, update: use.limit, delete: use.limit },
     },

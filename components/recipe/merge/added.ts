@@ -15,8 +15,8 @@ export interface Place {
 }
 
 /**
- * One value that a merge added, with the previous value. It is plain JSON, because Pulumi's state keeps it for later
- * updates. It contains only settings that patches set.
+ * One value that a merge added, with the previous value. It is JSON, because Pulumi's state keeps it for later updates.
+ * The previous value comes from another owner and may be a secret, so the state encrypts it.
  */
 export interface Addition extends Place {
   /**
