@@ -1,8 +1,13 @@
 import { type Clock, someAtATime } from "../../clients/clock";
 import { CallError, Failure, lastLine, type FieldFinding } from "../../clients/failure";
-import { kubernetesImages, type KubernetesPart } from "../../clients/talos/configuration-text";
+import {
+  imageRelease,
+  kubernetesImages,
+  type KubernetesPart,
+} from "../../clients/talos/configuration-text";
 import type { Machine } from "../../clients/talos/talos-machine";
 import { fitsVariable } from "../../clients/longest-variable";
+import { controlPlaneStepFinding } from "../../recipe/effect/findings";
 import { defined } from "../../recipe/mapping";
 import { parseDuration } from "../../recipe/rules/duration";
 import type { Report } from "../progress";
@@ -60,12 +65,14 @@ interface PullContext {
 
 /**
  * Pulls the images of a new Kubernetes release onto all machines of the last update, before the stack changes any
- * configuration, as `talosctl upgrade-k8s` does (talos v1.13.0, pkg/cluster/kubernetes/upgrade.go, prePullImages). The
+ * configuration. It first refuses a release that a control plane cannot reach in one step. The preview refuses this as
+ * well, but a user may update without a preview, and after a failed update the preview does not know what runs. It pulls
+ * as `talosctl upgrade-k8s` does (talos v1.13.0, pkg/cluster/kubernetes/upgrade.go, prePullImages). The
  * images are those of the running configuration, in the new release.
  *
  * @param previous answer of the last update. Undefined on the first update that has this command: its machines have no
  * Talos on their disks yet, or an older version of this package installed them. Nothing is then pulled.
- * @throws Failure with the findings of all machines that could not pull an image.
+ * @throws Failure with the findings of all machines that could not pull an image, or about an unsupported step.
  */
 export async function pullImages(
   { version, machines, pollSeconds }: PullImagesTask,
@@ -76,13 +83,27 @@ export async function pullImages(
   const answer = answerOf(version, machines);
   if (previous === undefined || previous.version === version) return answer;
   const installed = machines.filter(({ machine }) => previous.machines.includes(machine));
-  await someAtATime(installed, async (task) => {
+  const runningImages = new Map<string, Partial<Record<KubernetesPart, string>>>();
+  await someAtATime(installed, async ({ machine, address, role }) => {
+    try {
+      const { active = "" } = await clients.machine(address).configurations();
+      runningImages.set(machine, imagesOf(active, role));
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      clients.reportOf(machine)(
+        `images: not pulled, so each component pulls its image when it starts (${lastLine(error)})`,
+      );
+    }
+  });
+  const stepFinding = stepOf([...runningImages.values()], version);
+  if (stepFinding !== undefined) throw new Failure(stepFinding);
+  const answering = installed.filter(({ machine }) => runningImages.has(machine));
+  await someAtATime(answering, async (task) => {
     const machine = clients.machine(task.address);
     const report = clients.reportOf(task.machine);
     const puller = { task, machine, clock: clients.clock, report, poll: pollSeconds * 1_000 };
     try {
-      const { active = "" } = await machine.configurations();
-      const images = imagesInRelease(imagesOf(active, task.role), previous.version, version);
+      const images = imagesInRelease(runningImages.get(task.machine)!, previous.version, version);
       if (images.length > 0) report(`images: ${images.map(([, image]) => image).join(", ")}`);
       await pullParts(puller, images, parseDuration(task.limit), (image, place) =>
         machine.hasPulled(image, place),
@@ -98,6 +119,18 @@ export async function pullImages(
   });
   if (findings.length > 0) throw new Failure(...findings);
   return answer;
+}
+
+/** Finding about the step to `version` from the API servers that these images run; undefined if all can take it. */
+function stepOf(
+  runningImages: readonly Partial<Record<KubernetesPart, string>>[],
+  version: string,
+): FieldFinding | undefined {
+  const finding = runningImages
+    .map((images) => imageRelease(images["kube-apiserver"] ?? ""))
+    .map((running) => controlPlaneStepFinding(running, tagOf(version)))
+    .find((text) => text !== undefined);
+  return finding && { field: "kubernetesVersion", ...finding };
 }
 
 /** The answer. If it were too long, the next update could not start. Without names, the next update pulls nothing. */

@@ -46,10 +46,35 @@ export function contractFinding(running: string, contract: string): FindingText 
 }
 
 /**
- * Finding for an unsupported step of an owned control plane from one Kubernetes release to another. The update changes
- * one control plane after another, so both releases serve at the same time (kubernetes.io/releases/version-skew-policy,
- * kube-apiserver: within one minor version). Talos' own upgrade refuses the same steps (siderolabs/go-kubernetes,
- * kubernetes/upgrade/path.go, IsSupported).
+ * Finding for a step of a control plane from one Kubernetes release to another that Kubernetes does not support;
+ * undefined for other steps, and for texts that are no releases. The update changes one control plane after another, so
+ * both releases serve at the same time (kubernetes.io/releases/version-skew-policy, kube-apiserver: within one minor
+ * version). Talos' own upgrade refuses the same steps (siderolabs/go-kubernetes, kubernetes/upgrade/path.go,
+ * IsSupported).
+ */
+export function controlPlaneStepFinding(
+  from: string | undefined,
+  to: string | undefined,
+): FindingText | undefined {
+  const [before, after] = [semver.parse(from), semver.parse(to)];
+  if (before === null || after === null) return undefined;
+  const minors = minorsBetween(before.version, after.version);
+  if (minors === 0 || minors === 1) return undefined;
+  return minors < 0
+    ? {
+        problem: `v${before.version} → v${after.version} goes back to an earlier minor release of Kubernetes`,
+        why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
+        remedy: `set it to v${before.version} or newer`,
+      }
+    : {
+        problem: `v${before.version} → v${after.version} crosses ${minors} minor releases of Kubernetes in one update`,
+        why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
+        remedy: `go to v${before.major}.${before.minor + 1} first`,
+      };
+}
+
+/**
+ * Finding for an unsupported step of an owned control plane (`controlPlaneStepFinding`), as a preview knows it.
  *
  * @param before state that the last update left.
  */
@@ -58,34 +83,19 @@ export function kubernetesPathFinding(
   after: MachineState,
 ): FindingText | undefined {
   const [previousInput, nextInput] = [generatedOf(before), generatedOf(after)];
-  const [from, to] = [
-    semver.parse(previousInput.kubernetesVersion),
-    semver.parse(nextInput.kubernetesVersion),
-  ];
-  if (
-    from === null ||
-    to === null ||
-    previousInput.role !== "controlplane" ||
-    nextInput.role !== "controlplane"
-  )
-    return undefined;
+  if (previousInput.role !== "controlplane" || nextInput.role !== "controlplane") return undefined;
   // The user says that Kubernetes was upgraded without the stack, so the state of the last update no longer applies.
   if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken)
     return undefined;
-  const minors = minorsBetween(from.version, to.version);
-  if (minors === 0 || minors === 1) return undefined;
-  const unless = `If the cluster already runs v${to.version}, change reconcileToken in the same update`;
-  return minors < 0
-    ? {
-        problem: `v${from.version} → v${to.version} goes back to an earlier minor release of Kubernetes`,
-        why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
-        remedy: `set it to v${from.version} or newer. ${unless}`,
-      }
-    : {
-        problem: `v${from.version} → v${to.version} crosses ${minors} minor releases of Kubernetes in one update`,
-        why: "the update changes one control plane after another, and Kubernetes supports API servers at most one minor apart",
-        remedy: `go to v${from.major}.${from.minor + 1} first. In a stack without \`bootstrap: true\`, run \`talosctl upgrade-k8s\` after each step, because a new configuration does not update kube-proxy, CoreDNS and flannel. ${unless}`,
-      };
+  const [from, to] = [previousInput.kubernetesVersion, nextInput.kubernetesVersion];
+  const finding = controlPlaneStepFinding(from, to);
+  if (finding === undefined) return undefined;
+  const others =
+    minorsBetween(from!, to!) > 0
+      ? " In a stack without `bootstrap: true`, run `talosctl upgrade-k8s` after each step, because a new configuration does not update kube-proxy, CoreDNS and flannel."
+      : "";
+  const unless = `If the cluster already runs v${semver.parse(to)!.version}, change reconcileToken in the same update`;
+  return { ...finding, remedy: `${finding.remedy}.${others} ${unless}` };
 }
 
 /** Inputs of a machine's generated configuration. */

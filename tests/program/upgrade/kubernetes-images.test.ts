@@ -77,6 +77,27 @@ test("images that stay are not pulled: the same release, a digest, an image that
   expect(calls).toEqual([[], []]);
 });
 
+test.each([
+  ["v1.37.0", /^v1\.35\.2 → v1\.37\.0 crosses 2 minor releases/, "go to v1.36 first"],
+  ["v1.34.9", /^v1\.35\.2 → v1\.34\.9 goes back/, "set it to v1.35.2 or newer"],
+])("the update refuses %s before it pulls anything", async (version, problem, remedy) => {
+  const { answer, calls } = await pullFor(version, both);
+  expect((answer as Failure).findings).toEqual([
+    {
+      field: "kubernetesVersion",
+      problem: expect.stringMatching(problem) as string,
+      why: expect.any(String) as string,
+      remedy,
+    },
+  ]);
+  expect(calls).toEqual([[], []]);
+});
+
+test("a control plane that an interrupted update left behind decides, not the release of that update", async () => {
+  const { answer } = await pullFor("v1.37.0", { ...both, version: "v1.36.0" });
+  expect((answer as Failure).findings.map(({ field }) => field)).toEqual(["kubernetesVersion"]);
+});
+
 test("a machine that does not answer stops no other machine", async () => {
   const { answer, lines, calls } = await pullFor("v1.36.0", both, (machines) =>
     machines["10.0.0.1"]!.failCalls("configurations", "unreachable", 100),
