@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { boundedYaml } from "../recipe/rules/yaml";
 import { asText, flat, valueAt } from "../recipe/mapping";
-import type { FieldFinding } from "./failure";
+import { CallError, type FieldFinding } from "./failure";
 import { certificateIn, entryOf } from "./kubeconfig-entry";
 
 /**
@@ -68,6 +68,13 @@ export function certificateFindings(
       : undefined,
   ]);
 }
+
+/**
+ * Whether a call to a machine failed because the talosconfig's CA did not sign the machine's certificate. A machine in
+ * maintenance mode has such a certificate: a self-signed one.
+ */
+export const isSelfSigned = (error: unknown): boolean =>
+  error instanceof CallError && /unknown authority/.test(error.message);
 
 /** The certificate of a kubeconfig's user; undefined if the user has none, or its file cannot be read. */
 function certificateOf(user: unknown): string | undefined {

@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import { insist } from "../../clients/clock";
+import { isSelfSigned } from "../../clients/certificates";
 import { type FindingText, isTransient, lastLine, type FieldFinding } from "../../clients/failure";
 import type { EtcdMember, Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
@@ -18,26 +19,26 @@ import type { Run } from "./run";
 export async function checkControlPlanes(run: Run, paused: boolean): Promise<FieldFinding[]> {
   if (run.task.role !== "controlplane") return [];
   const isEtcdDown = paused && (await run.machine.services())["etcd"] !== "Running";
-  const memberFindings = isEtcdDown ? [] : await checkMembers(run);
-  return [...memberFindings, ...(await checkOthers(run))];
+  const members = isEtcdDown ? [] : await run.machine.etcdMembers();
+  const { uninstalled, findings } = await checkOthers(run, members);
+  return isEtcdDown ? findings : [...(await checkMembers(run, members, uninstalled)), ...findings];
 }
 
-/** Checks the machine's own etcd, and etcd members that are not in the stack. */
-async function checkMembers(run: Run): Promise<FieldFinding[]> {
+/**
+ * Checks the machine's own etcd, and etcd members that are not in the stack.
+ *
+ * @param uninstalled addresses of control planes that the stack installs after this one.
+ */
+async function checkMembers(
+  run: Run,
+  members: EtcdMember[],
+  uninstalled: readonly string[],
+): Promise<FieldFinding[]> {
   const { task, machine } = run;
   const finding = findingOf(task);
-  const members = await machine.etcdMembers();
   const problems = await machine.etcdProblems();
   const findings = [
-    ...(members.length === 2
-      ? [
-          finding({
-            problem: "etcd has two members",
-            why: "while one member reboots, the other has no quorum, and the Kubernetes API stops",
-            remedy: "add a third control plane, or remove one member with `talosctl etcd leave`",
-          }),
-        ]
-      : []),
+    ...(members.length === 2 ? twoMembersFindings(run, uninstalled) : []),
     ...members
       .filter(({ learner }) => learner)
       .map((member) =>
@@ -60,13 +61,50 @@ async function checkMembers(run: Run): Promise<FieldFinding[]> {
   return findings;
 }
 
-/** Checks the stack's other control planes. */
-async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]> {
+/**
+ * Finding about the reboot of one of two etcd members. There is none while the stack creates the cluster: its next
+ * control plane joins only after this one is up to date, and the cluster runs no workloads yet.
+ */
+function twoMembersFindings(
+  { task, isNew, report }: Run,
+  uninstalled: readonly string[],
+): FieldFinding[] {
+  if (isNew && uninstalled.length > 0) {
+    report(
+      `precheck: etcd has two members until ${uninstalled.join(", ")} joins, so the Kubernetes API stops during the reboot`,
+    );
+    return [];
+  }
+  return [
+    findingOf(task)({
+      problem: "etcd has two members",
+      why: "while one member reboots, the other has no quorum, and the Kubernetes API stops",
+      remedy: "add a third control plane, or remove one member with `talosctl etcd leave`",
+    }),
+  ];
+}
+
+/**
+ * Checks the stack's other control planes.
+ *
+ * @returns `uninstalled`: addresses of machines in maintenance mode, which the stack installs later. They are no etcd
+ * members, so the quorum does not need them.
+ */
+async function checkOthers(
+  { task, others, clock }: Run,
+  members: EtcdMember[],
+): Promise<{ uninstalled: string[]; findings: FieldFinding[] }> {
+  const memberAddresses = new Set(members.flatMap(addressesOf).map(canonical));
+  const uninstalled: string[] = [];
   const findings: FieldFinding[] = [];
   for (const [address, otherMachine] of others) {
     try {
       findings.push(...(await insist(clock, () => healthOf(address, otherMachine, task))));
     } catch (error) {
+      if (task.installs && isSelfSigned(error) && !memberAddresses.has(canonical(address))) {
+        uninstalled.push(address);
+        continue;
+      }
       findings.push(
         findingOf(task)({
           problem: `control plane ${address} does not answer (${lastLine(error)})`,
@@ -76,7 +114,7 @@ async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]
       );
     }
   }
-  return findings;
+  return { uninstalled, findings };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { CallError } from "../../clients/failure";
+import { isSelfSigned } from "../../clients/certificates";
 import type { MachineStatus } from "../../clients/talos/talos-machine";
 import { patienceOf, type Run, waitIn } from "./run";
 
@@ -36,14 +36,10 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
   return paused;
 }
 
-/**
- * Accepts a certificate error while a machine installs Talos. In maintenance mode, the machine has a self-signed
- * certificate, which no talosconfig trusts.
- */
+/** Accepts the certificate of maintenance mode while a machine installs Talos. */
 function unlessInstalling({ installs }: Run["task"]): (error: unknown) => MachineStatus {
   return (error) => {
-    if (installs && error instanceof CallError && /unknown authority/.test(error.message))
-      return { stage: "maintenance", ready: false, unmet: [] };
+    if (installs && isSelfSigned(error)) return { stage: "maintenance", ready: false, unmet: [] };
     throw error;
   };
 }

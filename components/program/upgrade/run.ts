@@ -57,6 +57,8 @@ export interface UpgradeContext {
 /** One run of the upgrade program on one machine. Each of its phases first checks the machine. */
 export interface Run extends UpgradeContext {
   task: UpgradeTask;
+  /** Whether the stack installs the machine, and no update of the machine has succeeded yet. Default false. */
+  isNew?: boolean;
   /** Time limits of the waits, in milliseconds. */
   limits: UpgradeLimits;
   /** Milliseconds between two checks. */

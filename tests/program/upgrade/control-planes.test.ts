@@ -18,6 +18,54 @@ const healthyControlPlanes: UpgradeRun["outsideStack"] = { "10.0.0.2": {}, "10.0
 
 const callsOfUpgrade = [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"];
 
+describe("a control plane of a new cluster, with a control plane that the stack installs later,", () => {
+  const inMaintenance = {
+    status: failsWith("unreachable", "x509: certificate signed by unknown authority"),
+  };
+  const newControlPlane: UpgradeRun["task"] = { ...controlPlane, installs: true };
+  test("is upgraded if it is the only etcd member", () =>
+    runUpgrade({
+      task: newControlPlane,
+      otherControlPlanes: { "10.0.0.2": inMaintenance },
+      expect: { result: { rebooted: true }, machineCalls: callsOfUpgrade },
+    }));
+
+  test("is upgraded if etcd has two members, with a warning", () =>
+    runUpgrade({
+      task: newControlPlane,
+      machine: { members: [member("1"), member("2")] },
+      otherControlPlanes: { "10.0.0.2": { memberId: "2" }, "10.0.0.3": inMaintenance },
+      expect: {
+        result: { rebooted: true },
+        logs: [/etcd has two members until 10\.0\.0\.3 joins, so the Kubernetes API stops/],
+      },
+    }));
+
+  test("is refused if etcd has two members and an earlier update has succeeded", () =>
+    runUpgrade({
+      task: newControlPlane,
+      previousResult: { schematicId: "0" },
+      machine: { members: [member("1"), member("2")] },
+      otherControlPlanes: { "10.0.0.2": { memberId: "2" }, "10.0.0.3": inMaintenance },
+      expect: { error: ["etcd has two members"], changesNothing: true },
+    }));
+
+  test("is refused if the other one is an etcd member that has lost its configuration", () =>
+    runUpgrade({
+      task: newControlPlane,
+      machine: threeMembers,
+      otherControlPlanes: { "10.0.0.2": inMaintenance, "10.0.0.3": { memberId: "3" } },
+      expect: { error: ["control plane 10.0.0.2 does not answer (x509: "], changesNothing: true },
+    }));
+
+  test("is refused if the stack installs no machine", () =>
+    runUpgrade({
+      task: controlPlane,
+      otherControlPlanes: { "10.0.0.2": inMaintenance },
+      expect: { error: ["control plane 10.0.0.2 does not answer (x509: "], changesNothing: true },
+    }));
+});
+
 describe("control planes that are not in the stack", () => {
   test("are checked, and the run goes on if they are healthy", () =>
     runUpgrade({
