@@ -122,7 +122,9 @@ func (r *registry) manifest(host, repository, tag string) (string, error) {
 	}
 	config, configSize, err := r.document(map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux",
-		"config": map[string]any{"Env": append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, image.env...), "User": image.user, "Entrypoint": image.entrypoint, "Cmd": image.command},
+		// Images of different references must differ: containerd names an image by the first of its references, and the
+		// status of a container would then show another release.
+		"config": map[string]any{"Labels": map[string]string{"org.opencontainers.image.ref.name": repository + ":" + tag}, "Env": append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, image.env...), "User": image.user, "Entrypoint": image.entrypoint, "Cmd": image.command},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{difference}},
 	})
 	if err != nil {

@@ -43,3 +43,16 @@ func TestImagesOfAVirtualMachine(t *testing.T) {
 		}
 	}
 }
+
+func TestImagesWithTheSameFilesDifferByReference(t *testing.T) {
+	shared := image{key: "shared", more: map[string]string{"/usr/bin/true": "/usr/bin/true"}, command: []string{"true"}}
+	registry := newRegistry(t.TempDir(), nil, func(string) (image, bool) { return shared, true })
+	digests := map[string]string{}
+	for _, reference := range [][2]string{{"kube-apiserver", "v1.34.1"}, {"kube-apiserver", "v1.35.2"}, {"kube-scheduler", "v1.35.2"}} {
+		digest, err := registry.manifest("registry.k8s.io", reference[0], reference[1])
+		if other, exists := digests[digest]; err != nil || exists {
+			t.Errorf("%v has the digest %s of %q (%v)", reference, digest, other, err)
+		}
+		digests[digest] = reference[0] + ":" + reference[1]
+	}
+}
