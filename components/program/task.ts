@@ -46,7 +46,8 @@ const goal = {
   /** Wanted Talos release, e.g. `v1.12.6`. */
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
   /**
-   * Hash of the wanted configuration. The program ignores the hash; Pulumi runs the program again if the hash changes.
+   * Hash of the wanted configuration. Pulumi runs the program again if the hash changes. The program compares the hash
+   * with that of the last run only to learn whether the configuration has changed.
    */
   configurationHash: z.string(),
   modules: z.array(z.string()),
@@ -141,6 +142,8 @@ export const upgradeResult = z.object({
   machine: z.string(),
   talosVersion: z.string(),
   schematicId: z.string(),
+  /** Hash of the configuration, as in the task; absent in answers of older package versions. */
+  configurationHash: z.string().optional(),
   driverVersion: z.string().nullable(),
   bootId: z.string(),
   /** Whether this run rebooted the machine. */

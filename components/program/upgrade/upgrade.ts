@@ -8,6 +8,7 @@ import { overriddenIn } from "../seen/overrides";
 import { type MachineWay, wayFindings, wayOf } from "../seen/way";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
+import { awaitHealth } from "./health";
 import { hopTask, withHopContext } from "./hop";
 import { precheck } from "./precheck";
 import { runsAddons, updateAddons } from "./addons";
@@ -16,6 +17,9 @@ import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
 import { patiently, type Run, runOf, type UpgradeContext } from "./run";
 import { isWell, verify } from "./verify";
+
+/** What the program needs of the answer of the machine's last successful update. */
+export type Previous = Pick<UpgradeResult, "schematicId" | "configurationHash">;
 
 /**
  * Gives the machine the wanted image and configuration. This takes at most one reboot, with two exceptions. An upgrade
@@ -29,9 +33,10 @@ import { isWell, verify } from "./verify";
 export async function upgrade(
   task: UpgradeTask,
   context: UpgradeContext,
-  previous?: Pick<UpgradeResult, "schematicId">,
+  previous?: Previous,
 ): Promise<UpgradeResult> {
-  const run = runOf(task, context);
+  const isNew = task.installs === true && previous === undefined;
+  const run = { ...runOf(task, context), isNew };
   try {
     return await runPhases(run, previous);
   } catch (error) {
@@ -60,10 +65,7 @@ function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): UpdateEff
   });
 }
 
-async function runPhases(
-  run: Run,
-  previous: Pick<UpgradeResult, "schematicId"> | undefined,
-): Promise<UpgradeResult> {
+async function runPhases(run: Run, previous: Previous | undefined): Promise<UpgradeResult> {
   const { task } = run;
   const earlier = await earlierRun(run);
   const pauseProblem = await reach(run, earlier.maybeDown);
@@ -89,10 +91,16 @@ async function runPhases(
     // Ending the pause has already rebooted the machine, as requested.
     compared = { ...compared, effect: paused ? "none" : effect };
   }
+  // The Talos provider itself puts the configuration of a machine of a bootstrapped cluster into effect, unless the
+  // machine must reboot.
+  const isChanged =
+    previous?.configurationHash !== undefined &&
+    previous.configurationHash !== task.configurationHash;
   const isDone = async (): Promise<boolean> =>
     (await isWell(run)) && (await runsKubernetes(run)) && (await runsAddons(run));
   if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isDone())) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
+      if (isChanged) await awaitHealth(run);
       run.report("equal: the machine runs the wanted image and configuration, nothing to do");
       await warnOfOverrides(run);
       return resultOf(run, false, compared.before);
@@ -101,7 +109,7 @@ async function runPhases(
   const way = await patiently(run, () =>
     wayOf(task, run.machine, compared.before.talosVersion, run.releases ?? tablesAlone),
   );
-  const { rebooted, after } = await runHops(run, way, compared, {
+  const { rebooted, applied, after } = await runHops(run, way, compared, {
     ownSchematic: broughtBy(compared),
     // An earlier run may have been killed right after its reboot.
     settles: earlier.brings.some((id) => id === compared.before.schematicId),
@@ -109,6 +117,7 @@ async function runPhases(
   await warnOfOverrides(run);
   await uncordon(run);
   await awaitKubernetes(run);
+  if (applied || (isChanged && !rebooted)) await awaitHealth(run);
   await updateAddons(run);
   return resultOf(run, paused || rebooted, after);
 }
@@ -120,19 +129,21 @@ async function runPhases(
  * @param first comparison before the first step.
  * @param precheckOfFirst for the first step: the schematic that an earlier run installed, and whether the machine may
  * just have booted.
- * @returns whether the machine rebooted, and its state after the last reboot.
+ * @returns whether the machine rebooted, whether its last step changed the configuration without a reboot, and its
+ * state after the last reboot.
  */
 async function runHops(
   run: Run,
   { hops, findings }: MachineWay,
   first: Compared,
   precheckOfFirst: { ownSchematic: string | undefined; settles: boolean },
-): Promise<{ rebooted: boolean; after: Observed | undefined }> {
+): Promise<{ rebooted: boolean; applied: boolean; after: Observed | undefined }> {
   const { task } = run;
   const startRelease = first.before.talosVersion;
   const steps = [...hops.map((hop) => hopTask(task, hop)), task];
   let compared = first;
   let rebooted = false;
+  let applied = false;
   let after: Observed | undefined;
   for (const [index, next] of steps.entries()) {
     const onItsWay = index > 0;
@@ -155,13 +166,14 @@ async function runHops(
     }
     await withHopContext(run, startRelease, hops, async () => {
       if (onItsWay) await check();
-      const reboots = effect === "reboot" || (effect === "live" && !(await apply(run)));
+      applied = effect === "live" && (await apply(run));
+      const reboots = effect !== "none" && !applied;
       after = reboots ? await rebootInto(step, compared) : undefined;
       rebooted ||= reboots;
       await verify(step);
     });
   }
-  return { rebooted, after };
+  return { rebooted, applied, after };
 }
 
 /** Default for `releases`: does not ask the Image Factory. */
@@ -185,6 +197,7 @@ async function resultOf(run: Run, rebooted: boolean, observed?: Observed): Promi
     machine: task.machine,
     talosVersion,
     schematicId,
+    configurationHash: task.configurationHash,
     driverVersion: driver ?? null,
     bootId,
     rebooted,

@@ -29,6 +29,14 @@ const QUESTIONS = 300_000;
  */
 const KUBERNETES = 600_000;
 
+/**
+ * Time in milliseconds for which a machine must stay healthy after a change without a reboot: a fifth of the limit
+ * `verify`, by default one minute. In a minute the kubelet notices a changed static pod (it looks every 20 seconds),
+ * restarts it, and Talos reads its status (every 15 seconds: talos v1.13.9
+ * internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go).
+ */
+export const steadyTime = ({ verify }: UpgradeLimits): number => verify / 5;
+
 const phases = {
   reach: { timeLimit: ({ reboot }) => reboot, leavesPause: true },
   join: { timeLimit: ({ reboot }) => reboot },
@@ -58,6 +66,7 @@ const phases = {
   verify: { timeLimit: ({ verify }) => verify, changes: true, away: true, eachHop: true },
   uncordon: { timeLimit: ({ verify }) => verify, changes: true, away: true },
   kubernetes: { timeLimit: ({ verify }) => Math.max(KUBERNETES, verify) },
+  health: { timeLimit: (limits) => limits.verify + steadyTime(limits) },
   addons: { timeLimit: ({ verify }) => Math.max(KUBERNETES, verify) },
 } as const satisfies Record<string, PhaseOfUpgrade>;
 

@@ -46,7 +46,8 @@ export interface TimeoutsSpec {
    */
   reboot?: string;
   /**
-   * Time for kernel modules, driver and extension services to start after the reboot.
+   * Time for kernel modules, driver and extension services to start after the reboot. After a change of the configuration
+   * without a reboot, the kubelet and the control plane must run for a fifth of this time without a failure.
    * @default `5m`
    * @example `10m`
    */

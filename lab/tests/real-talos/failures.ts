@@ -67,6 +67,18 @@ const runUpgrade = (
 /** Short limits, for a run that waits for something that never comes. */
 const shortTimeouts = { pull: "10m", drain: "1m", reboot: "4m", verify: "1m" };
 
+/** Changes the kubelet's flags. */
+const kubeletFlags = (extraArgs: object): object => ({ machine: { kubelet: { extraArgs } } });
+
+/** Upgrades like a stack without cards, whose changes of the configuration often need no reboot. */
+const runWithoutDriver = (testBed: TestBed): Promise<ProgramResult> =>
+  runUpgrade(testBed, {
+    modules: [],
+    extensionServices: [],
+    driverVersion: undefined,
+    timeouts: shortTimeouts,
+  });
+
 /** Upgrades again, and throws unless that succeeds, reboots as expected, and the machine runs NVIDIA's image. */
 async function assertUpgradeSucceeds(
   testBed: TestBed,
@@ -352,7 +364,7 @@ const allCases: readonly FailureCase[] = [
     initialState: "upgraded",
     prepare: (testBed) => testBed.apply({ machine: { sysctls: { "vm.swappiness": "7" } } }),
     exitCode: 0,
-    messages: [/rebooting once, to activate the staged configuration/],
+    messages: [/apply: in effect without a reboot/],
     maxSeconds: 300,
     followRemedy: async (testBed) =>
       assertEqual(
@@ -576,6 +588,21 @@ const allCases: readonly FailureCase[] = [
     messages: [/upgrading through the/],
     maxSeconds: 700,
     followRemedy: (testBed) => assertUpgradeSucceeds(testBed, false),
+  },
+  {
+    name: "a kubelet flag that does not exist, in effect without a reboot",
+    talos: "<1.14", // from 1.14 on the flags are in a document of their own, KubeletConfig
+    initialState: "upgraded",
+    prepare: (testBed) => testBed.apply(kubeletFlags({ "no-such-flag": "1" })),
+    run: runWithoutDriver,
+    messages: [/its configuration changed without a reboot, and since then: kubelet not running /],
+    maxSeconds: 200,
+    followRemedy: async (testBed) => {
+      await testBed.apply(kubeletFlags({ $patch: "delete" }));
+      const { code, answer } = await runWithoutDriver(testBed);
+      assertEqual("status of the next run", code, 0);
+      assertEqual("whether the next run rebooted", answer["rebooted"], false);
+    },
   },
   {
     name: "the machine does not answer",

@@ -1,7 +1,14 @@
 import { upgradePhases } from "../../../components/recipe/effect";
 
 /** Phases that do not occur in the upgrade of an adopted machine that has a card and is already in its cluster. */
-const absentPhases: readonly string[] = ["join", "images", "apply", "kubernetes", "addons"];
+const absentPhases: readonly string[] = [
+  "join",
+  "images",
+  "apply",
+  "kubernetes",
+  "health",
+  "addons",
+];
 
 /** Phases at which the program is killed. */
 export const killedPhases = upgradePhases.filter((phase) => !absentPhases.includes(phase));

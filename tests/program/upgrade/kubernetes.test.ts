@@ -69,6 +69,7 @@ const phasesWithImages: UpgradePhase[] = [
   "verify",
   "uncordon",
   "kubernetes",
+  "health",
 ];
 
 describe("a control plane with a new Kubernetes release", () => {
@@ -306,7 +307,7 @@ describe("a worker with a new Kubernetes release", () => {
       cluster: { state: nodeState({ kubelet: OLD }) },
       expect: {
         machineCalls: ["activate"],
-        phases: ["reach", "compare", "precheck", "apply", "verify", "uncordon"],
+        phases: ["reach", "compare", "precheck", "apply", "verify", "uncordon", "health"],
       },
     }),
   );

@@ -74,8 +74,8 @@ test("a run reports its first change just before its drain, and no phase before 
 test("a run's limit is longer than all of its waits together", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
-  // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes, addons
-  const waits = 30 + 30 + 5 + 10 + 10 + 2 * 5 + 2 * 30 + 5 + 5 + 10 + 10;
+  // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes, health, addons
+  const waits = 30 + 30 + 5 + 10 + 10 + 2 * 5 + 2 * 30 + 5 + 5 + 10 + 6 + 10;
   expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
 });
 

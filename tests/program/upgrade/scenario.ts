@@ -3,7 +3,7 @@ import type { Machine } from "../../../components/clients/talos/talos-machine";
 import type { NodeState } from "../../../components/program/cluster/cluster";
 import type { UpgradeResult, UpgradeTask } from "../../../components/program/task";
 import type { UpgradeContext } from "../../../components/program/upgrade/run";
-import { upgrade } from "../../../components/program/upgrade/upgrade";
+import { type Previous, upgrade } from "../../../components/program/upgrade/upgrade";
 import { hopPhases, pausePhases, type UpgradePhase } from "../../../components/recipe/effect";
 import { factoryImage, type FakeCluster, FakeMachine } from "../fakes";
 import { setupUpgrade } from "../setup";
@@ -97,7 +97,7 @@ export interface UpgradeRun {
   /** Extensions and kernel arguments that the task's image has in addition. */
   imageAlsoHas?: { extensions?: string[]; kernelArgs?: string[] };
   /** The answer of the previous update. Default: there was none. */
-  previousResult?: Pick<UpgradeResult, "schematicId">;
+  previousResult?: Previous;
   /** Fields and answers of the machine. */
   machine?: Partial<FakeMachine>;
   /** Fields and answers of the cluster. */

@@ -1,0 +1,62 @@
+import { waitOrFail } from "../../clients/clock";
+import { limitOf, steadyTime } from "../../recipe/effect/upgrade-phases";
+import { formatDuration } from "../../recipe/rules/duration";
+import { type Run, upTo } from "./run";
+
+/**
+ * Problems of the services and static pods that Kubernetes needs on the machine, e.g. `kubelet not running`. Talos
+ * reports them as unmet conditions (talos v1.13.9
+ * internal/app/machined/pkg/controllers/runtime/machine_status.go). Other services, and pods of users, do not count.
+ * The node's condition Ready does not count either: it stays true for 40 seconds after the kubelet has stopped, and a
+ * cluster without CNI has no ready node.
+ */
+export function failedParts(unmet: readonly string[]): string[] {
+  return unmet.flatMap((condition) => {
+    const [, kind, reasons = ""] = /^(services|staticPods): (.*)$/s.exec(condition) ?? [];
+    return reasons
+      .split(", ")
+      .filter((reason) =>
+        kind === "services"
+          ? !reason.startsWith("ext-")
+          : /^kube-system\/kube-(apiserver|controller-manager|scheduler)-/.test(reason),
+      );
+  });
+}
+
+/**
+ * Waits until the machine has run for a while without a failed part (`failedParts`), after a change of its
+ * configuration that took effect without a reboot. Talos checks neither the flags of the kubelet nor those of the
+ * control plane. A kubelet with a wrong flag fails at once, but an API server only when the kubelet restarts it.
+ *
+ * @throws Failure at the limit. The update then does not change the machines that come after this one.
+ */
+export async function awaitHealth(run: Run): Promise<void> {
+  const { task, machine, clock, poll, limits } = run;
+  const time = steadyTime(limits);
+  const limit = limitOf("health", limits);
+  let healthySince: number | undefined;
+  let lastFailed: string | undefined;
+  const look = async (): Promise<{ done: true } | { not: string }> => {
+    const since = healthySince;
+    healthySince = undefined;
+    const failed = failedParts((await machine.status()).unmet);
+    if (failed.length > 0) {
+      lastFailed = failed.join(", ");
+      return { not: lastFailed };
+    }
+    healthySince = since ?? clock.now();
+    const healthyTime = clock.now() - healthySince;
+    return healthyTime >= time ? { done: true } : { not: "healthy, but not for long enough yet" };
+  };
+  await run.phases.run(
+    "health",
+    `waiting ${upTo(limit)} until kubelet and control plane have run for ${formatDuration(time)} with the new configuration`,
+    () =>
+      waitOrFail(clock, { limit, poll, look }, (_, last) => ({
+        field: `machines.${task.machine}`,
+        problem: `its configuration changed without a reboot, and since then: ${lastFailed ?? last} (after ${formatDuration(limit)})`,
+        why: "the kubelet or a component of the control plane may not accept the new configuration. The update stopped before it changed the next machine",
+        remedy: `look at \`talosctl -n ${task.address} services\`, \`talosctl -n ${task.address} logs kubelet\`${task.role === "controlplane" ? ` and \`talosctl -n ${task.address} containers --kubernetes\`` : ""}, correct the setting in the stack, and run again`,
+      })),
+  );
+}
