@@ -58,19 +58,19 @@ export const edits: Edit[] = [
     name: "taint-changed",
     stack: "velaryon",
     change: { machines: { velaryon: { taints: { gpu: "yes:NoSchedule" } } } },
-    reboots: { velaryon: "yes" },
+    reboots: { velaryon: "no" },
   },
   {
     name: "taint-added",
     stack: "rtx5070ti",
     change: { machines: { "k8s-worker4": { taints: { gpu: "true:NoSchedule" } } } },
-    reboots: { "k8s-worker4": "yes" },
+    reboots: { "k8s-worker4": "no" },
   },
   {
     name: "taint-added-to-adopted",
     stack: "rtx3090",
     change: { machines: { rtx3090: { taints: { gpu: "true:NoSchedule" } } } },
-    reboots: { rtx3090: "only if" },
+    reboots: { rtx3090: "no" },
   },
   {
     name: "operator-to-plugin",
@@ -134,7 +134,7 @@ export const edits: Edit[] = [
     name: "kubernetes-patch",
     stack: "rtx5070ti",
     change: { kubernetesVersion: "v1.35.1" },
-    reboots: { "k8s-worker4": "yes" },
+    reboots: { "k8s-worker4": "no" },
   },
   {
     name: "kubernetes-patch-of-the-whole-cluster",

@@ -81,8 +81,10 @@ export function machineState(machine: PlannedMachine): MachineState {
     (boots || needsBoot(part, machine.talosVersion) ? partsAtBoot : partsLive)[part] = hash;
   }
   const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};
-  const { boots: changesAtBoot, stays: changesLive } =
-    machine.configuration === "owned" ? generatedOf(machine, isPendingUntilBoot) : {};
+  const { atBoot: changesAtBoot, live: changesLive } =
+    machine.configuration === "owned"
+      ? generatedOf(machine, isPendingUntilBoot("machine.type"))
+      : {};
   const contract = machine.configuration === "owned" ? contractMinor(machine.contract) : undefined;
   return {
     address: machine.address,
@@ -122,18 +124,16 @@ export function machineState(machine: PlannedMachine): MachineState {
 
 /**
  * Inputs of the configuration that Talos generates for an owned machine, grouped by whether their change takes effect
- * only at a boot.
+ * only at a boot. Every Talos release applies a change of `cluster`, and of the kubelet, at once.
  */
 function generatedOf(
   { clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine,
-  needsBootNow: (part: string) => boolean,
-): { boots: Changeable; stays: Changeable } {
+  roleNeedsBoot: boolean,
+): { atBoot: Changeable; live: Changeable } {
   const ofCluster = defined({ clusterName, clusterEndpoint, kubernetesVersion });
-  const [clusterNeedsBoot, roleNeedsBoot] = [needsBootNow("cluster"), needsBootNow("machine.type")];
-  return {
-    boots: { ...(clusterNeedsBoot ? ofCluster : {}), ...(roleNeedsBoot ? { role } : {}) },
-    stays: { ...(clusterNeedsBoot ? {} : ofCluster), ...(roleNeedsBoot ? {} : { role }) },
-  };
+  return roleNeedsBoot
+    ? { atBoot: { role }, live: ofCluster }
+    : { atBoot: {}, live: { ...ofCluster, role } };
 }
 
 function drainOf({ configuration, drain, timeouts }: PlannedMachine): string {

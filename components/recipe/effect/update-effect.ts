@@ -53,20 +53,21 @@ export function needsBoot(part: string, talosVersion: string): boolean {
 }
 
 /**
- * Whether a changed part takes full effect only at a boot, although a running Talos accepts the change. The upgrade
+ * Whether a changed part takes full effect only at a boot, although a running Talos may accept the change. The upgrade
  * program then reboots the machine.
  *
  * Talos accepts a changed parameter of a loaded module, but the change has no effect before a boot (talos,
  * kernel_module_spec.go). So a machine with NVIDIA's modules reboots if its modules change. On Talos 1.13 and older,
- * such a machine reboots for every change that a boot applies.
+ * such a machine also reboots for the parts that a running Talos refuses, without an attempt: containerd's settings are
+ * among them.
  *
  * @param gpu whether the machine has NVIDIA's modules.
  */
 export function waitsForBoot(part: string, talosVersion: string, gpu: boolean): boolean {
   if (isOfInstallation(part)) return false;
-  if (!takesEverything(minorOf(talosVersion))) return gpu;
-  if (part === containerdFile) return false;
-  return (gpu && isOfModule(part)) || live.atBootOnly.some((bootPart) => isWithin(part, bootPart));
+  if (gpu && isOfModule(part)) return true;
+  if (!takesEverything(minorOf(talosVersion))) return gpu && needsBoot(part, talosVersion);
+  return part !== containerdFile && live.atBootOnly.some((bootPart) => isWithin(part, bootPart));
 }
 
 const minorOf = (talosVersion: string): number =>

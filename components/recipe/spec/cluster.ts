@@ -28,8 +28,7 @@ export interface AroundMachinesSpec {
    * and flannel.
    * @default none
    * @example `v1.35.0`
-   * @causes a new configuration of owned machines; without `bootstrap: true` also one reboot of each owned GPU machine
-   *   on Talos 1.13 and older
+   * @causes a new configuration of owned machines, without a reboot
    */
   kubernetesVersion?: string;
   /**
@@ -44,14 +43,14 @@ export interface AroundMachinesSpec {
    * the name of their cluster in Omni.
    * @default none
    * @example `home`
-   * @causes a new configuration of owned machines; one reboot of each owned GPU machine on Talos 1.13 and older
+   * @causes a new configuration of owned machines, without a reboot
    */
   clusterName?: string;
   /**
    * URL of the Kubernetes API. Required if a machine has `configuration: owned`.
    * @default none
    * @example `https://10.0.10.10:6443`
-   * @causes a new configuration of owned machines; one reboot of each owned GPU machine on Talos 1.13 and older
+   * @causes a new configuration of owned machines, without a reboot
    */
   clusterEndpoint?: string;
   /**
@@ -150,8 +149,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * that writes containerd's configuration file is refused: set containerd's options under `containerd` of a machine.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
-   *   only if kernel modules, `machine.files` or a `SecurityProfileConfig` change
+   * @causes a new configuration; one reboot only if the running Talos does not apply a changed part, such as
+   *   `machine.files`, or if kernel modules of a GPU machine change
    */
   patches?: string[];
   /**

@@ -173,8 +173,8 @@ export interface MachineDefaultsSpec {
    * stack's `patches`, and before the package's own settings. Put no secret in them.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes a new configuration; one reboot of each GPU machine on Talos 1.13 and older; on newer releases a reboot
-   *   only if kernel modules, `machine.files` or a `SecurityProfileConfig` change
+   * @causes a new configuration; one reboot only if the running Talos does not apply a changed part, such as
+   *   `machine.files`, or if kernel modules of a GPU machine change
    */
   patches?: string[];
   /**
@@ -189,7 +189,7 @@ export interface MachineDefaultsSpec {
    * tolerate them.
    * @default none
    * @example `{ gpu: "true:NoSchedule" }`
-   * @causes a new configuration; one reboot of a GPU machine on Talos 1.13 and older
+   * @causes a new configuration, without a reboot
    */
   taints?: Record<string, string>;
   /**

@@ -40,14 +40,17 @@ test.each<
     waitsOn114WithCard: boolean,
   ]
 >([
-  ["machine.sysctls.vm.swappiness", false, true, false, false],
+  ["machine.sysctls.vm.swappiness", false, false, false, false],
+  ["machine.kubelet.image", false, false, false, false],
+  ["cluster.apiServer.image", false, false, false, false],
+  ["machine.type", true, true, true, true],
   ["machine.files.containerd", true, true, false, false],
   ["machine.files", true, true, true, true],
   ["machine.kernel.modules", false, true, false, true],
   ["KernelModuleConfig/nvidia", false, true, false, true],
-  ["SecurityProfileConfig", false, true, true, true],
-  ["SysctlConfig", false, true, false, false],
-  ["CRICustomizationConfig/zz", false, true, false, false],
+  ["SecurityProfileConfig", false, false, true, true],
+  ["SysctlConfig", false, false, false, false],
+  ["CRICustomizationConfig/zz", false, false, false, false],
   ["machine.install.image", false, false, false, false],
   ["UnattendedInstallConfig", false, false, false, false],
 ])(
