@@ -46,8 +46,8 @@ export interface TimeoutsSpec {
    */
   reboot?: string;
   /**
-   * Time for kernel modules, driver and extension services to start after the reboot. After a change of the configuration
-   * without a reboot, the kubelet and the control plane must run for a fifth of this time without a failure.
+   * Time for kernel modules, driver and extension services to start after the reboot. If a configuration changed without
+   * a reboot, kubelet and control plane must run for a fifth of this time without a failure.
    * @default `5m`
    * @example `10m`
    */
