@@ -20,8 +20,11 @@ export class KubernetesError extends CallError {
     readonly code?: number,
     /** Reasons in the API server's answer, e.g. `NamespaceTerminating`. */
     readonly reasons: readonly string[] = [],
-    /** Whether the API server itself answered, rather than a proxy in front of it. */
-    readonly byServer = false,
+    /**
+     * Whether the answer is a `Status`: the API server answers so once it has looked at the request. A proxy answers
+     * without a `Status`. So does an API server that is overloaded or shuts down.
+     */
+    readonly hasStatus = false,
     retryAfter?: number,
   ) {
     super(problem, `Kubernetes: ${description}: ${words}`, retryAfter);
@@ -92,6 +95,7 @@ function unexpectedAnswerText(server: string, { status, headers, body }: Answer)
     return `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy is in front of the API`;
   if (/html/.test(headers["content-type"] ?? "") || /^\s*<(!doctype|html)/i.test(body))
     return `${server} answers with a web page (HTTP ${status}): a login page or a proxy answers, not the Kubernetes API`;
+  if (status === 429) return `${server} takes no more requests for now (HTTP 429)`;
   return `${server} does not answer with Kubernetes' JSON (HTTP ${status})`;
 }
 

@@ -511,13 +511,15 @@ const GATE = "talos-gpu-gate";
 /**
  * Whether Kubernetes refused an eviction only for this pod and only for now. The drain then goes on with other pods,
  * and tries this pod again later:
- * - 429: a PodDisruptionBudget allows no eviction now (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go);
- * - 500 with a Status: several PodDisruptionBudgets select the pod (same file), or a webhook failed. An answer without
+ * - 429 with a Status: a PodDisruptionBudget allows no eviction now (kubernetes v1.36.3
+ *   pkg/registry/core/pod/storage/eviction.go), or a webhook denies it. A 429 in plain text is about no pod: the API
+ *   server is overloaded or shuts down (k8s.io/apiserver v0.36.3 pkg/server/filters, tooManyRequests in
+ *   priority-and-fairness.go, and with_retry_after.go). The drain then waits as long as the answer says;
+ * - 500 with a Status: several PodDisruptionBudgets select the pod (eviction.go), or a webhook failed. An answer without
  *   a Status comes from a proxy that cannot reach the API server;
  * - 403 for `NamespaceTerminating`: an eviction is an object, and Kubernetes creates none in a namespace that is being
  *   deleted. kubectl retries until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
  */
-const isRefusal = ({ code, byServer, reasons }: KubernetesError): boolean =>
-  code === 429 ||
-  (code === 500 && byServer) ||
+const isRefusal = ({ code, hasStatus, reasons }: KubernetesError): boolean =>
+  ((code === 429 || code === 500) && hasStatus) ||
   (code === 403 && reasons.includes("NamespaceTerminating"));

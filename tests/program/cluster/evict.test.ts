@@ -6,6 +6,14 @@ import { evictPods } from "../../../components/program/upgrade/drain";
 import { FakeClock, pod } from "../fakes";
 import { errorMessageOf } from "../setup";
 
+/** An answer of an API server. */
+interface FakeAnswer {
+  code: number;
+  body: object | string;
+  /** Default: the media type of JSON. */
+  headers?: http.OutgoingHttpHeaders;
+}
+
 /** Answers of the API server of Kubernetes v1.36.3 to evictions. */
 const failureStatus = (code: number, message: string, fields: object = {}) => ({
   code,
@@ -39,6 +47,12 @@ const namespaceIsTerminated = failureStatus(
     },
   },
 );
+/** Answer of an API server that is overloaded (k8s.io/apiserver v0.36.3, tooManyRequests): plain text, no Status. */
+const overload: FakeAnswer = {
+  code: 429,
+  headers: { "content-type": "text/plain; charset=utf-8", "retry-after": "30" },
+  body: "Too many requests, please try again later.\n",
+};
 const budgetWithoutRoom = failureStatus(
   429,
   "Cannot evict pod as it would violate the pod's disruption budget.",
@@ -59,14 +73,18 @@ const budgetWithoutRoom = failureStatus(
 class FakeApi {
   readonly evictions: string[] = [];
   /** Answer to an eviction of `db`; undefined if it succeeds. */
-  answer: { code: number; body: object | string } | undefined;
+  answer: FakeAnswer | undefined;
   /** Number of further lists that the server refuses, as a server that has just started does. */
   refusedLists = 0;
   volumes: object[] = [];
   private podNames = ["db", "web"];
   private readonly server = http.createServer((request, response) => {
-    const { code, body } = this.answerTo(request.url ?? "");
-    response.writeHead(code, { "content-type": "application/json" });
+    const {
+      code,
+      body,
+      headers = { "content-type": "application/json" },
+    } = this.answerTo(request.url ?? "");
+    response.writeHead(code, headers);
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   });
 
@@ -91,7 +109,7 @@ class FakeApi {
     this.server.close();
   }
 
-  private answerTo(url: string): { code: number; body: object | string } {
+  private answerTo(url: string): FakeAnswer {
     const podName = /\/pods\/(\w+)\/eviction$/.exec(url)?.[1];
     if (podName !== undefined) return this.evict(podName);
     const objectNamed = (name: string): object => ({
@@ -114,7 +132,7 @@ class FakeApi {
     return { code: 200, body: { items: [objectNamed("n"), objectNamed("m")] } };
   }
 
-  private evict(name: string): { code: number; body: object | string } {
+  private evict(name: string): FakeAnswer {
     this.evictions.push(name);
     if (name === "db" && this.answer !== undefined) return this.answer;
     this.podNames = this.podNames.filter((remainingName) => remainingName !== name);
@@ -216,4 +234,27 @@ test("a proxy's error page for an API server that is down does not count as a re
     problem: "unreachable",
     code: 500,
   });
+});
+
+test("an overloaded API server does not refuse an eviction: the drain waits as long as the server says", async () => {
+  api.answer = overload;
+  const cluster = await api.cluster();
+  await expect(cluster.evict(pod("db", { uid: "db" }))).rejects.toMatchObject({
+    problem: "busy",
+    retryAfter: 30_000,
+  });
+  api.evictions.length = 0;
+  const clock = new FakeClock();
+  clock.after(25, () => (api.answer = undefined));
+  expect(await drainNode(clock, cluster)).toBe("node n is drained");
+  expect(api.evictions).toEqual(["db", "db", "web"]);
+});
+
+test("if the API server stays overloaded, the drain's error names neither a budget nor the owner of a namespace", async () => {
+  api.answer = overload;
+  const message = await errorMessageOf(drainNode());
+  expect(message).toContain("pod default/db did not end within 1m: the update could not request");
+  expect(message).toContain("takes no more requests for now (HTTP 429)");
+  expect(message).toContain("check that the Kubernetes API answers");
+  expect(message).not.toContain("must allow the eviction");
 });
