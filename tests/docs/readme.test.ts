@@ -145,11 +145,12 @@ test("README and docs/reference.md have the range of Talos minors that the table
 });
 
 test("docs/operations.md has the range of talosctl releases that the upgrade accepts", () => {
-  const count = ["no", "one", "two", "three", "four"];
+  const count = ["no", "one", "two", "three", "four", "five", "six"];
   const { ahead, behind } = client;
   const text = read("docs/operations.md").replaceAll(/\s+/g, " ");
   expect(text).toContain(`at most ${count[ahead]!} minors newer than the machine's running Talos`);
   expect(text).toContain(`at most ${count[behind]!} minors older than the wanted Talos`);
+  expect(text).toContain(`an upgrade over more than ${count[ahead + behind]!} minors`);
 });
 
 test("README's quotes of a preview equal the program's text", () => {
