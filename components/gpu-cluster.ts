@@ -55,7 +55,7 @@ export class GpuCluster extends pulumi.ComponentResource {
   public readonly machines: pulumi.Output<Record<string, MachineReport>>;
   /**
    * True if the smoke test has passed on every GPU machine. False if the update could not test a machine because other
-   * pods use all its GPUs.
+   * pods use all its GPUs, or because the machine is away (`mayBeAway`).
    */
   public readonly gpuReady: pulumi.Output<boolean>;
   /**

@@ -11,14 +11,16 @@ import { reconciling } from "./reconcile";
 import { gpuRelease } from "./release";
 import { type ReplacedWith, replacedWith } from "./replaced-with";
 import { smokeTest, testPriority, testRequest } from "./smoke-test";
-import { testsPassed, untested } from "./tests-passed";
+import { type SmokeTest, testsPassed, untested } from "./tests-passed";
 import { clusterLimits } from "./timeouts";
 import { validationMarkers } from "./validation-markers";
 
 /** Resources that are ready before a workload may use a GPU. */
 interface Gate {
-  /** Ready once every smoke test has passed or was given up; undefined without a GPU machine. */
+  /** Ready once every smoke test that can run has passed or was given up; undefined without a GPU machine. */
   tests: command.local.Command | undefined;
+  /** The GPU machines that are away, which `tests` does not wait for. */
+  away: string[];
   powerLimits: k8s.apps.v1.DaemonSet[];
 }
 
@@ -105,29 +107,30 @@ export function gpuStack(
   gpuMonitoring(name, plan, firstStep.with(afterRelease));
   if (gpuMachines.length === 0) {
     releaseStep.putBack(afterRelease);
-    return { powerLimits: [], tests: undefined };
+    return { powerLimits: [], tests: undefined, away: [] };
   }
   const priority = testPriority(name, firstStep.with(afterRelease)).metadata.name;
   const testGpuRequest = testRequest(name, recipe, firstStep.with(afterRelease));
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
+  const isAway = (machine: MachineRecipe): boolean =>
+    plan.spec.away?.includes(machine.name) ?? false;
   const createTest = (
     machine: MachineRecipe,
     testOpts: pulumi.CustomResourceOptions,
-  ): k8s.batch.v1.Job => {
+  ): SmokeTest => {
     // The test of a machine that is away does not change either.
-    const options = plan.spec.away?.includes(machine.name)
-      ? { ...testOpts, ignoreChanges: ["*"] }
-      : testOpts;
+    const options = isAway(machine) ? { ...testOpts, ignoreChanges: ["*"] } : testOpts;
     const resource = ownedName(name, names.get(machine.name)!);
-    return smokeTest(resource, recipe, machine, limits.gate, { priority, testGpuRequest }, options);
+    const requests = { priority, testGpuRequest };
+    return { machine, job: smokeTest(resource, recipe, machine, limits.gate, requests, options) };
   };
-  const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
+  const gateOf = (smokeTests: SmokeTest[], mustPass: boolean) => {
     const putBack = (mustPass ? firstStep : releaseStep).putBack(afterRelease);
     const { token: reconcileToken } = reconcile;
     const gateArgs = {
       recipe,
-      machines,
-      smokeTests,
+      // No test can run on a machine that is away: its pod would stay Pending until the gate's limit.
+      smokeTests: smokeTests.filter(({ machine }) => !isAway(machine)),
       limit: limits.gate,
       secrets,
       mustPass,
@@ -145,8 +148,7 @@ export function gpuStack(
       createTest(machine, firstStep.with(afterRelease)),
     ]),
   );
-  const waitedFor =
-    rest?.(gateOf(firstMachines, [...firstTests.values()], true)) ?? new Map<string, never>();
+  const waitedFor = rest?.(gateOf([...firstTests.values()], true)) ?? new Map<string, never>();
   const smokeTests = gpuMachines.map((machine) => {
     const predecessors = waitedFor.get(machine.name);
     const testOpts =
@@ -166,7 +168,11 @@ export function gpuStack(
     gpuMachines,
     releaseStep.with(pulumi.mergeOptions(afterAllMachines, timeouts)),
   );
-  return { powerLimits: powerLimitResources, tests: gateOf(gpuMachines, smokeTests, false) };
+  return {
+    powerLimits: powerLimitResources,
+    tests: gateOf(smokeTests, false),
+    away: gpuMachines.filter(isAway).map((machine) => machine.name),
+  };
 }
 
 /**
@@ -225,8 +231,10 @@ export function afterGate<T>(gate: Gate, value: T): pulumi.Output<T> {
   return pulumi.all(urns).apply((): unknown => value) as pulumi.Output<T>;
 }
 
-/** Whether every smoke test has passed; false without a GPU machine. */
-export function passed({ tests }: Gate): pulumi.Output<boolean> {
+/** Whether every smoke test has passed; false without a GPU machine, and if a GPU machine is away. */
+export function passed({ tests, away }: Gate): pulumi.Output<boolean> {
   if (tests === undefined) return pulumi.output(false);
-  return untested(tests).apply((machines) => Object.keys(machines).length === 0);
+  return untested(tests).apply(
+    (machines) => away.length === 0 && Object.keys(machines).length === 0,
+  );
 }

@@ -8,12 +8,17 @@ import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { resourceOf } from "./smoke-test";
 import { outlasting } from "./timeouts";
 
+/** A machine with GPUs, and its smoke test. */
+export interface SmokeTest {
+  machine: MachineRecipe;
+  job: k8s.batch.v1.Job;
+}
+
 /** The smoke tests that the gate waits for, and the time limit of the wait. */
 export interface Tests {
   recipe: KubernetesRecipe;
-  /** Machines with GPUs, and the smoke test of each. */
-  machines: MachineRecipe[];
-  smokeTests: k8s.batch.v1.Job[];
+  /** The tests of all GPU machines, except those that are away. */
+  smokeTests: SmokeTest[];
   /** Seconds. */
   limit: number;
   secrets: Secrets;
@@ -35,32 +40,23 @@ export interface Tests {
 const PATIENCE = 1 / 10;
 
 /**
- * The gate: a resource that waits for the smoke tests of all machines, and on which the workloads depend. It runs the
- * machine program, and runs again when a test is replaced. If other pods use all units of a machine, the machine stays
- * untested and the update warns.
+ * The gate: a resource that waits for the smoke tests, and on which the workloads depend. It runs the machine program,
+ * and runs again when a test is replaced, and when a machine goes away or comes back. If other pods use all units of a
+ * machine, the machine stays untested and the update warns.
  */
 export function testsPassed(
   name: string,
-  {
-    recipe,
-    machines,
-    smokeTests,
-    limit,
-    secrets,
-    mustPass = false,
-    reconcileToken,
-    putBack,
-  }: Tests,
+  { recipe, smokeTests, limit, secrets, mustPass = false, reconcileToken, putBack }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
-  const createdJobs = smokeTests.map(({ metadata }) =>
+  const createdJobs = smokeTests.map(({ job: { metadata } }) =>
     pulumi.output({ job: metadata.name, uid: metadata.uid }),
   );
   const task = pulumi.all(createdJobs).apply((jobs) =>
     JSON.stringify({
       namespace: recipe.namespace,
       tests: jobs.map((job, index) => {
-        const machine = machines[index]!;
+        const { machine } = smokeTests[index]!;
         const resource = resourceOf(recipe, machine);
         // If only a minimum is known, the gate accepts any number that the node offers.
         const units = machine.atLeast?.includes(resource)
@@ -88,7 +84,7 @@ export function testsPassed(
     reconcileToken,
     forgets: true,
   };
-  const dependsOn = [...smokeTests, ...(putBack ? [putBack] : [])];
+  const dependsOn = [...smokeTests.map(({ job }) => job), ...(putBack ? [putBack] : [])];
   const gate = runProgram(`${name}-gate`, programUse, { ...(parent && { parent }), dependsOn });
   untested(gate).apply((untestedMachines) => {
     for (const [machine, why] of Object.entries(untestedMachines)) {

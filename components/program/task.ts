@@ -231,6 +231,7 @@ export const UNTESTED = "talos-gpu/untested";
 export const gateTask = z.strictObject({
   /** Namespace of the smoke tests and of the GPU provider. */
   namespace: z.string().min(1),
+  /** The smoke tests of all GPU machines, except those that are away. */
   tests: z.array(
     z.strictObject({
       machine: z.string().min(1),

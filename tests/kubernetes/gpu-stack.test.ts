@@ -134,3 +134,21 @@ test.each([
     expect(result).toBe(expected);
   },
 );
+
+test("the gate leaves out the test of a machine that is away, and not every machine counts as tested", async () => {
+  const worker = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
+  const machines = {
+    "gpu-1": { ...worker, address: "192.0.2.1" },
+    "gpu-2": { ...worker, address: "192.0.2.2", mayBeAway: true },
+  };
+  const plan = planOf("aarhus-h100", { machines, away: ["gpu-2"] });
+  let result: boolean | undefined;
+  const run = await record(() =>
+    passed(gpuStack("lab", plan, { dependsOn: [] }, {})).apply((value) => void (result = value)),
+  );
+  const gate = findResource(run, "command:local:Command", "lab-gate");
+  const { tests } = JSON.parse(gate.inputs["stdin"] as string) as { tests: { machine: string }[] };
+  expect(tests.map(({ machine }) => machine)).toEqual(["gpu-1"]);
+  expect(findResources(run, types.job)).toHaveLength(2);
+  expect(result).toBe(false);
+});

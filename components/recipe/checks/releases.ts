@@ -2,6 +2,7 @@ import { upgradePath } from "../effect/hops";
 import { injectionOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
+import { upgradeStages } from "../machine/order";
 import { readContract } from "../facts/contract";
 import { didYouMean, shown } from "../rules";
 import { type Checks, type Found, findPerMachine, combine } from "./check";
@@ -189,12 +190,13 @@ export const releaseChecks = {
     ),
   },
   "upgrade-first": {
-    rule: "upgrade.first names only workers with a GPU, each once",
+    rule: "upgrade.first names only workers with a GPU, each once, and none that is away while further workers wait for it",
     source:
       "components/recipe/machine/order.ts: control planes always come first, and a smoke test needs a GPU",
     ofFiles: true,
-    find: ({ spec, machines }) => {
+    find: ({ spec, machines, plan }) => {
       const first = spec.upgrade?.first ?? [];
+      const othersWait = upgradeStages(plan.machines, spec.upgrade).rest.length > 0;
       return first.flatMap((name, index): Found => {
         const field = `upgrade.first[${index}]`;
         const machine = machines.find((candidate) => candidate.name === name);
@@ -223,6 +225,13 @@ export const releaseChecks = {
             problem: `${shown(name)} has no GPU`,
             why: "the other workers would wait for its smoke test, which needs a GPU",
             remedy: "name a worker with a GPU",
+          };
+        if (othersWait && spec.away?.includes(name))
+          return {
+            field,
+            problem: `${shown(name)} is away`,
+            why: "the update upgrades the other workers only after the smoke test of this machine, which cannot run while the machine is off",
+            remedy: "switch the machine on, or remove it from this list for this update",
           };
         return first.indexOf(name) < index
           ? {

@@ -447,3 +447,19 @@ describe("the gate's progress lines", () => {
     );
   });
 });
+
+test("the gate waits for nothing and deletes no Job if every GPU machine is away", async () => {
+  const cluster = new FakeCluster();
+  cluster.setJobState("failed");
+  const removedJobs: unknown[] = [];
+  cluster.remove = async (...job: unknown[]) => void removedJobs.push(...job);
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const result = await awaitTests({ ...task, tests: [] }, cluster, clock, (line) =>
+    lines.push(line),
+  );
+  expect(result).toEqual({ passed: [], untested: {} });
+  expect(removedJobs).toEqual([]);
+  expect(clock.now()).toBe(0);
+  expect(lines).toEqual(["no smoke test to wait for: every GPU machine is away"]);
+});

@@ -307,4 +307,13 @@ export const acceptedStacks: ChangedStack[] = [
           gpu: { patches: ["machine: {install: {extraKernelArgs: [intel_iommu=on]}}"] }
     `,
   },
+  {
+    name: "A worker in upgrade.first that is away, while no other worker waits for it",
+    base: "one-card",
+    change: yaml`
+        away: [gpu]
+        machines: { gpu: { mayBeAway: true } }
+        upgrade: { first: [gpu] }
+    `,
+  },
 ];

@@ -306,6 +306,22 @@ export const releasesMistakes: Mistakes = {
         { check: "upgrade-first", field: "upgrade.first[0]", says: ['"mini-1" has no GPU'] },
       ],
     },
+    {
+      name: "A worker in upgrade.first that is away",
+      base: "modern",
+      change: yaml`
+        away: [gpu-1]
+        machines: { gpu-1: { mayBeAway: true } }
+        upgrade: { first: [gpu-1] }
+      `,
+      findings: [
+        {
+          check: "upgrade-first",
+          field: "upgrade.first[0]",
+          says: ['"gpu-1" is away', "switch the machine on, or remove it from this list"],
+        },
+      ],
+    },
   ],
   "may-be-away": [
     {
