@@ -1,7 +1,7 @@
 import { injectionOf, firstMinorOf } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { externalOf } from "../external/external";
-import type { CheckContext, Checks, Found } from "./check";
+import { type CheckContext, type Checks, findPerMachine, type Found } from "./check";
 
 /**
  * Checks of an update's conditions: unknown drivers, old boot media, machines that the update cannot reach, and
@@ -77,6 +77,24 @@ export const updateChecks = {
             remedy: "run `pulumi up` again once they are back",
           }
         : undefined,
+  },
+  "away-unknown": {
+    severity: "warning",
+    rule: "A stack with bootstrap and a machine with mayBeAway sets away",
+    source:
+      "components/lookups/machines-away.ts (withAway): only Kubernetes reports whether a node is ready, and the kubeconfig of such a stack is an output of the update",
+    ofFiles: false,
+    find: findPerMachine(({ spec: { mayBeAway } }, { spec: { bootstrap, away } }) =>
+      bootstrap === true && mayBeAway === true && away === undefined
+        ? {
+            field: ".mayBeAway",
+            problem: "an update of this stack does not find out whether the machine is off",
+            why: "with `bootstrap: true` no preview knows the kubeconfig, with which it could ask for the machine's node. If the machine is off, the update fails",
+            remedy:
+              "write the machine's name in `away` while the machine is off, and `away: []` while every machine is on",
+          }
+        : undefined,
+    ),
   },
   "injection-change": {
     severity: "warning",

@@ -173,7 +173,8 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
   workloads?: WorkloadsSpec;
   /**
    * Names of the machines that are offline: an update skips them. Each must have `mayBeAway: true`.
-   * @default the machines that the preview finds offline; your own program finds them with `GpuCluster.withFacts`
+   * @default the machines that the preview finds offline; your own program finds them with `GpuCluster.withFacts`; none
+   *   with `bootstrap: true`
    * @example `[gpu-3]`
    */
   away?: string[];

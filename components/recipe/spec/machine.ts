@@ -202,8 +202,9 @@ export interface MachineDefaultsSpec {
   /**
    * Whether the machine may be off during an update, e.g. because another system controls its power. It must be a
    * worker. If its node is not ready and its Talos API does not answer, an update skips the machine, and reports that.
-   * The machine must be online for the update that adds it. A preview finds out whether the machine is offline; in your
-   * own program, `GpuCluster.withFacts` finds it out.
+   * The machine must be online for the update that adds it. No smoke test runs on a machine that is away. A preview
+   * finds out whether the machine is offline; in your own program, `GpuCluster.withFacts` finds it out. They cannot find
+   * it out with `bootstrap: true`: write the machine's name in `away` while the machine is off.
    * @default `false`
    * @example `true`
    * @causes nothing by itself

@@ -316,4 +316,12 @@ export const acceptedStacks: ChangedStack[] = [
         upgrade: { first: [gpu] }
     `,
   },
+  {
+    name: "A machine that may be away and is on, in a cluster that the stack makes",
+    base: "tainted",
+    change: yaml`
+        away: []
+        machines: { gpu: { mayBeAway: true } }
+    `,
+  },
 ];

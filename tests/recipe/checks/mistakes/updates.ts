@@ -114,6 +114,25 @@ export const updatesMistakes: Mistakes = {
       ],
     },
   ],
+  "away-unknown": [
+    {
+      name: "A worker that may be away, in a cluster that the stack makes",
+      base: "tainted",
+      change: yaml`
+        machines: { gpu: { mayBeAway: true } }
+      `,
+      findings: [
+        {
+          check: "away-unknown",
+          field: "machines.gpu.mayBeAway",
+          severity: "warning",
+          says: [
+            "an update of this stack does not find out whether the machine is off; with `bootstrap: true` no preview knows the kubeconfig, with which it could ask for the machine's node. If the machine is off, the update fails; write the machine's name in `away` while the machine is off",
+          ],
+        },
+      ],
+    },
+  ],
   "boot-medium": [
     {
       name: "A new cluster of Talos ≤ 1.12",
