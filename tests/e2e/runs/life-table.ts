@@ -135,6 +135,7 @@ export const editedStacks: Record<string, EditedStack> = {
           {
             name: "a new version contract, on purpose",
             change: { machines: { "gpu-1": { versionContract: "v1.12" } } },
+            mayBeUncertain: true,
           },
         ],
         undoError: "does not support downgrades",
