@@ -65,10 +65,11 @@ interface PullContext {
 
 /**
  * Pulls the images of a new Kubernetes release onto all machines of the last update, before the stack changes any
- * configuration. It first refuses a release that a control plane cannot reach in one step. The preview refuses this as
- * well, but a user may update without a preview, and after a failed update the preview does not know what runs. It pulls
- * as `talosctl upgrade-k8s` does (talos v1.13.0, pkg/cluster/kubernetes/upgrade.go, prePullImages). The
+ * configuration, as `talosctl upgrade-k8s` does (talos v1.13.0, pkg/cluster/kubernetes/upgrade.go, prePullImages). The
  * images are those of the running configuration, in the new release.
+ *
+ * First refuses a release that a control plane cannot reach in one step. The preview refuses this as well, but a user
+ * may update without a preview. After a failed update, the preview does not know what runs.
  *
  * @param previous answer of the last update. Undefined on the first update that has this command: its machines have no
  * Talos on their disks yet, or an older version of this package installed them. Nothing is then pulled.

@@ -595,7 +595,9 @@ const allCases: readonly FailureCase[] = [
     initialState: "upgraded",
     prepare: (testBed) => testBed.apply(kubeletFlags({ "no-such-flag": "1" })),
     run: runWithoutDriver,
-    messages: [/its configuration changed without a reboot, and since then: .*kubelet not running /],
+    messages: [
+      /its configuration changed without a reboot, and since then: .*kubelet not running /,
+    ],
     maxSeconds: 200,
     followRemedy: async (testBed) => {
       await testBed.apply(kubeletFlags({ $patch: "delete" }));
