@@ -60,22 +60,23 @@ function missingStorage(
 ): Record<"problem" | "remedy", string> | undefined {
   if (classesOfFreeVolumes.includes(storageClass ?? "")) return undefined;
   const names = classes.map(({ name }) => name).join(", ");
-  if (storageClass === undefined) {
-    if (classes.some(({ isDefault }) => isDefault)) return undefined;
-    const [problem, remedy] =
-      names === ""
-        ? ["it has no StorageClass", "install a provisioner, and mark its StorageClass as default"]
-        : [
-            `none of its StorageClasses (${names}) is the default`,
-            `set ${field}.storageClass to one of them`,
-          ];
-    return { problem, remedy };
-  }
-  if (classes.some(({ name }) => name === storageClass)) return undefined;
-  return {
-    problem: `it has no StorageClass ${storageClass}${names === "" ? "" : ` (but ${names})`}`,
-    remedy: `create StorageClass ${storageClass}, or change ${field}.storageClass`,
-  };
+  if (storageClass !== undefined)
+    return classes.some(({ name }) => name === storageClass)
+      ? undefined
+      : {
+          problem: `it has no StorageClass ${storageClass}${names === "" ? "" : ` (but ${names})`}`,
+          remedy: `create StorageClass ${storageClass}, or change ${field}.storageClass`,
+        };
+  if (classes.some(({ isDefault }) => isDefault)) return undefined;
+  return names === ""
+    ? {
+        problem: "it has no StorageClass",
+        remedy: "install a provisioner, and mark its StorageClass as default",
+      }
+    : {
+        problem: `none of its StorageClasses (${names}) is the default`,
+        remedy: `set ${field}.storageClass to one of them`,
+      };
 }
 
 function otherClassFinding(volume: Volume, { givenClass, storageClass }: BoundClaim) {

@@ -7,8 +7,12 @@ import { type Run, upTo } from "./run";
  * Problems of the services and static pods that Kubernetes needs on the machine, e.g. `kubelet not running`. Talos
  * reports them as unmet conditions (talos v1.13.9
  * internal/app/machined/pkg/controllers/runtime/machine_status.go). Other services, and pods of users, do not count.
- * The node's condition Ready does not count either: it stays true for 40 seconds after the kubelet has stopped, and a
- * cluster without CNI has no ready node.
+ * The node's condition Ready does not count either: it stays true for a while after the kubelet has stopped
+ * (kube-controller-manager, `--node-monitor-grace-period`), and a cluster without CNI has no ready node.
+ *
+ * A failed API server does not always show: the kubelet asks an API server whether Talos may list the pods. If none
+ * answers, Talos cannot refresh the statuses of static pods (seen on v1.13.9), and keeps the old ones
+ * (internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go).
  */
 export function failedParts(unmet: readonly string[]): string[] {
   return unmet.flatMap((condition) => {

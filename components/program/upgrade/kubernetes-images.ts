@@ -84,16 +84,19 @@ export async function pullImages(
   const answer = answerOf(version, machines);
   if (previous === undefined || previous.version === version) return answer;
   const installed = machines.filter(({ machine }) => previous.machines.includes(machine));
+  const reportNotPulled = (machine: string, error: unknown): void => {
+    if (!(error instanceof CallError)) throw error;
+    clients.reportOf(machine)(
+      `images: not pulled, so each component pulls its image when it starts (${lastLine(error)})`,
+    );
+  };
   const runningImages = new Map<string, Partial<Record<KubernetesPart, string>>>();
   await someAtATime(installed, async ({ machine, address, role }) => {
     try {
       const { active = "" } = await clients.machine(address).configurations();
       runningImages.set(machine, imagesOf(active, role));
     } catch (error) {
-      if (!(error instanceof CallError)) throw error;
-      clients.reportOf(machine)(
-        `images: not pulled, so each component pulls its image when it starts (${lastLine(error)})`,
-      );
+      reportNotPulled(machine, error);
     }
   });
   const stepFinding = stepOf([...runningImages.values()], version);
@@ -111,11 +114,7 @@ export async function pullImages(
       );
     } catch (error) {
       if (error instanceof Failure) findings.push(...error.findings);
-      else if (error instanceof CallError)
-        report(
-          `images: not pulled, so each component pulls its image when it starts (${lastLine(error)})`,
-        );
-      else throw error;
+      else reportNotPulled(task.machine, error);
     }
   });
   if (findings.length > 0) throw new Failure(...findings);

@@ -31,8 +31,8 @@ const KUBERNETES = 600_000;
 
 /**
  * Time in milliseconds for which a machine must stay healthy after a change without a reboot: a fifth of the limit
- * `verify`, by default one minute. In a minute the kubelet notices a changed static pod (it looks every 20 seconds),
- * restarts it, and Talos reads its status (every 15 seconds: talos v1.13.9
+ * `verify`, by default one minute. In a minute the kubelet notices a changed static pod (`httpCheckFrequency`: 20
+ * seconds), restarts it, and Talos reads its status (every 15 seconds: talos v1.13.9
  * internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go).
  */
 export const steadyTime = ({ verify }: UpgradeLimits): number => verify / 5;
