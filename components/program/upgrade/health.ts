@@ -1,4 +1,5 @@
 import { waitOrFail } from "../../clients/clock";
+import { isTransient } from "../../clients/failure";
 import { limitOf, steadyTime } from "../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../recipe/rules/duration";
 import { type Run, upTo } from "./run";
@@ -10,9 +11,9 @@ import { type Run, upTo } from "./run";
  * The node's condition Ready does not count either: it stays true for a while after the kubelet has stopped
  * (kube-controller-manager, `--node-monitor-grace-period`), and a cluster without CNI has no ready node.
  *
- * A failed API server does not always show: the kubelet asks an API server whether Talos may list the pods. If none
- * answers, Talos cannot refresh the statuses of static pods (seen on v1.13.9), and keeps the old ones
- * (internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go).
+ * If no API server of the cluster answers, a failed one is not among them: the kubelet asks an API server whether Talos
+ * may list the pods. Talos cannot refresh the statuses of static pods then (seen on v1.13.9), and keeps the old ones
+ * (internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go). `answersKubernetes` covers this case.
  */
 export function failedParts(unmet: readonly string[]): string[] {
   return unmet.flatMap((condition) => {
@@ -28,8 +29,20 @@ export function failedParts(unmet: readonly string[]): string[] {
 }
 
 /**
+ * Whether an API server of the cluster answers, even if it refuses the request. True without credentials for
+ * Kubernetes.
+ */
+const answersKubernetes = async ({ cluster, task }: Run): Promise<boolean> =>
+  cluster === undefined ||
+  (await cluster.node(task.machine).then(
+    () => true,
+    (error: unknown) => !isTransient(error),
+  ));
+
+/**
  * Called after a change of the machine's configuration that took effect without a reboot. Waits until the machine has
- * run for a while without a failed part (`failedParts`). Talos checks neither the flags of the kubelet nor those of the
+ * run for a while without a failed part (`failedParts`). After a change of a control plane, the Kubernetes API must also
+ * answer. Talos checks neither the flags of the kubelet nor those of the
  * control plane. A kubelet with a wrong flag fails at once, but an API server only when the kubelet restarts it.
  *
  * @throws Failure at the limit. The update then does not change the machines that come after this one.
@@ -44,6 +57,8 @@ export async function awaitHealth(run: Run): Promise<void> {
     const since = healthySince;
     healthySince = undefined;
     const failed = failedParts((await machine.status()).unmet);
+    if (task.role === "controlplane" && !(await answersKubernetes(run)))
+      failed.push("the Kubernetes API does not answer");
     if (failed.length > 0) {
       lastFailed = failed.join(", ");
       return { not: lastFailed };

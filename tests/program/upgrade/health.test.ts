@@ -74,6 +74,41 @@ test("a kubelet that fails again and again stops the update, with its failure in
     expect: { error: ["since then: kubelet not running (after 6m)"] },
   }));
 
+test("a control plane whose only API server stops stops the update, since Talos still reports its old status", () =>
+  runUpgrade({
+    task: { ...task, role: "controlplane" },
+    machine,
+    events: [{ afterCall: "activate", seconds: 20, cluster: { unreachable: true } }],
+    expect: {
+      error: [
+        "since then: the Kubernetes API does not answer (after 6m)",
+        "talosctl -n 10.0.0.1 containers --kubernetes",
+      ],
+    },
+  }));
+
+test("a control plane whose API server restarts ends after a minute in which it answers", () =>
+  runUpgrade({
+    task: { ...task, role: "controlplane" },
+    machine,
+    events: [
+      { afterCall: "activate", seconds: 20, cluster: { unreachable: true } },
+      { afterCall: "activate", seconds: 50, cluster: { unreachable: false } },
+    ],
+    expect: { result: { rebooted: false }, phaseSeconds: { health: 110 } },
+  }));
+
+test("a worker is healthy although the Kubernetes API does not answer", () =>
+  runUpgrade({
+    task,
+    machine,
+    events: [
+      afterApply(20, {}),
+      { afterCall: "activate", seconds: 20, cluster: { unreachable: true } },
+    ],
+    expect: { result: { rebooted: false }, phaseSeconds: { health: 60 } },
+  }));
+
 test("a configuration that the provider has put into effect is watched, too", () =>
   runUpgrade({
     task,
