@@ -52,6 +52,9 @@ func (m *Machine) Run(ctx context.Context) {
 // powerOn starts a boot: firmware, kernel, and then machined with its API.
 func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first bool) {
 	if !first {
+		if m.await(ctx, func(s *state) bool { return s.faults["off"] <= 0 }) != nil {
+			return // the lab ends
+		}
 		m.sleep(ctx, firmwareTime)
 		m.brokenSlot(ctx)
 	}

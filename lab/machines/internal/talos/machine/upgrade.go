@@ -165,6 +165,7 @@ var Faults = []string{
 	"drop-connection", // API calls are carried out, and the connection is lost before the answer
 	"hang",            // API calls are never answered
 	"pull-error",      // image pulls fail
+	"off",             // the machine loses power, and gets it back when this fault is set to 0 times
 }
 
 // Fault gives the machine a fault for a number of times.
@@ -173,9 +174,13 @@ func (m *Machine) Fault(kind string, times int) error {
 		return fmt.Errorf("kind: %q is no fault; take one of %v", kind, Faults)
 	}
 	m.Event("fault %s, %d times", kind, times)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.s.faults[kind] = times
+	m.update(func(s *state) {
+		s.faults[kind] = times
+		if kind == "off" && times > 0 {
+			s.next = &shutdown{skipStop: true}
+			s.boot.end()
+		}
+	})
 	return nil
 }
 

@@ -1,0 +1,36 @@
+import type { AwayRun } from "./runs/away";
+import { expectLinesInOrder, expectSucceeded } from "./support/labs";
+import { runInOwnProcess } from "./support/own-process";
+
+// Two workers. The desk has `mayBeAway: true`, and loses power after the first update.
+
+let run: AwayRun;
+
+beforeAll(async () => {
+  ({ outcome: run } = await runInOwnProcess<AwayRun>("away"));
+});
+
+test("while a machine is off, an update changes chart, power limit and driver of the others", () => {
+  expectSucceeded(run.firstUpdate);
+  expect(run.firstUpdate.reboots).toEqual({ desk: 1, server: 1 });
+  expectSucceeded(run.updateWhileAway);
+  for (const change of ["update \\S+-release", "create \\S+-power-limit-250w"])
+    expectLinesInOrder(run.updateWhileAway.lines, [change]);
+  expect(run.updateWhileAway.reboots).toEqual({ desk: 0, server: 1 });
+  expectSucceeded(run.unchangedWhileAway);
+  expect(run.unchangedWhileAway.reboots).toEqual({ desk: 0, server: 0 });
+});
+
+test("the update after its return changes the machine, and a further one changes nothing", () => {
+  expectSucceeded(run.updateAfterReturn);
+  expect(run.updateAfterReturn.reboots).toEqual({ desk: 1, server: 0 });
+  expectSucceeded(run.unchangedUpdate);
+  expect(run.unchangedUpdate.changes).toMatchObject({
+    create: 0,
+    update: 0,
+    replace: 0,
+    delete: 0,
+  });
+});
+
+test("the destroy leaves nothing", () => expect(run.leftovers).toEqual([]));
