@@ -1,5 +1,5 @@
-// A GPU cluster from C#. `pulumi package add ../../components` makes the SDK, Pulumi.TalosGpu, and its line in the
-// project.
+// A GPU cluster from C#. `pulumi package add PATH/talos-gpu/components` makes the SDK, Pulumi.TalosGpu, and its line in
+// the project.
 using System.Collections.Generic;
 using Pulumi;
 using Pulumi.TalosGpu;

@@ -1,4 +1,4 @@
-// A GPU cluster from Go. `pulumi package add ../../components` makes the SDK and its lines in go.mod.
+// A GPU cluster from Go. `pulumi package add PATH/talos-gpu/components` makes the SDK and its lines in go.mod.
 package main
 
 import (

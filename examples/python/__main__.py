@@ -1,4 +1,4 @@
-"""A GPU cluster from Python. `pulumi package add ../../components` makes the SDK, `pulumi_talos_gpu`.
+"""A GPU cluster from Python. `pulumi package add PATH/talos-gpu/components` makes the SDK, `pulumi_talos_gpu`.
 
 `pulumi_kubernetes` comes from PyPI.
 """

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as gpu from "@pulumi/talos-gpu";
 import * as pulumi from "@pulumi/pulumi";
 
-// A GPU cluster from TypeScript. `pulumi package add ../../components` makes the SDK.
+// A GPU cluster from TypeScript. `pulumi package add PATH/talos-gpu/components` makes the SDK.
 const config = new pulumi.Config();
 const kubeconfig = config.requireSecret("kubeconfig");
 
