@@ -96,11 +96,16 @@ export async function pullImage(
 ): Promise<void> {
   const field = `machines.${task.machine}`;
   const end = clock.now() + limit;
-  const pullError = (): Promise<string | undefined> =>
-    machine.console().then(
-      (lines) => pullErrorOf(lines, image),
-      () => undefined,
+  const consoleLines = (): Promise<string[]> => machine.console().catch(() => []);
+  // Errors of an earlier run count no more: since then, the user may have freed the disk.
+  const earlierLines = new Set(await consoleLines());
+  const pullError = async (): Promise<string | undefined> => {
+    const lines = await consoleLines();
+    return pullErrorOf(
+      lines.filter((line) => !earlierLines.has(line)),
+      image,
     );
+  };
   let isReported = false;
   const endingOf = (begun: number): Ending => ({
     every: Math.min(LOOKS, limit / PULLS),

@@ -105,6 +105,8 @@ export class FakeMachine implements Machine {
   pulledImages: string[] = [];
   /** Number of the next calls of `pull` that hang until their limit. */
   hangingPulls = 0;
+  /** Lines that a hanging pull writes to the console. */
+  linesOfHangingPull: string[] = [];
   /** Seconds from the request until the machine is down, and from there until its API answers. */
   timing = { install: 40, boot: 120 };
   members: EtcdMember[] = [
@@ -242,6 +244,7 @@ export class FakeMachine implements Machine {
   }
   async pull(image: string, place: ImagePlace, limit: number, ending?: Ending): Promise<void> {
     if (this.hangingPulls-- > 0) {
+      this.consoleLines = [...this.consoleLines, ...this.linesOfHangingPull];
       const end = this.clock.now() + limit; // talosctl is killed at this time
       do await this.clock.sleep(Math.min(ending?.every ?? limit, end - this.clock.now()));
       while (this.clock.now() < end && !(await ending?.ends()));
