@@ -61,18 +61,22 @@ test.each(["typescript", "python", "go", "csharp"])(
 );
 
 // With `nodenext`, the package.json next to a program decides the kind of its modules.
-test.each(["commonjs", "module"])(
-  "the TypeScript SDK and its example compile in a package of type %s",
-  async (type) => {
+test.each([
+  { type: "commonjs", module: "nodenext", moduleResolution: "nodenext" },
+  { type: "module", module: "nodenext", moduleResolution: "nodenext" },
+  { type: "module", module: "esnext", moduleResolution: "bundler" },
+])(
+  "the TypeScript SDK and its example compile in a package of type $type with $moduleResolution",
+  async ({ type, module, moduleResolution }) => {
     const sdk = await generateSdk("nodejs");
-    const folder = path.join(temp, type);
+    const folder = path.join(temp, `${type}-${moduleResolution}`);
     fs.mkdirSync(folder);
     fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type }));
     fs.copyFileSync(path.join(root, "examples/typescript/index.ts"), path.join(folder, "index.ts"));
     const compilerOptions = {
       target: "ES2022",
-      module: "nodenext",
-      moduleResolution: "nodenext",
+      module,
+      moduleResolution,
       types: ["node"],
       strict: true,
       noEmit: true,
