@@ -30,7 +30,7 @@ export const pollSeconds = z.number().positive().default(1);
 
 /**
  * Part of the message about a node that stays cordoned after a failed upgrade. The summary of the update searches for
- * this text. A later update that has nothing to do for the machine does not uncordon the node (`warnOfCordons`),
+ * this text. A later update that has nothing to do for the machine does not uncordon the node (`warnOfFailedUpdates`),
  * for example after the user reverted the change.
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";

@@ -12,7 +12,9 @@ import { taint, type TaintTask, untaint } from "./cluster/taint";
 import type { Clients } from "./clients";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
+import { askForRoom, sizesOf } from "./preflight/boot-images";
 import { preflight } from "./preflight/preflight";
+import { askForSigner } from "./preflight/signer";
 import { preflightResult, preflightTask } from "./preflight/task";
 import { placesOf, RealWeb } from "./preflight/web";
 import { releasesOf } from "./preflight/listed-releases";
@@ -31,6 +33,7 @@ import {
   upgradeTask,
 } from "./task";
 import { pullImages } from "./upgrade/kubernetes-images";
+import type { UpgradeContext } from "./upgrade/run";
 import { upgrade } from "./upgrade/upgrade";
 
 type Credential = "talosconfig" | "kubeconfig";
@@ -175,12 +178,19 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
   );
   const taint = tainting(task, cluster, clients);
   const clientVersion = await clients.clientVersion();
-  const context = {
-    ...benchOf(task, clients),
+  const web = new RealWeb(clock, process.env);
+  const places = placesOf(process.env);
+  const bench = benchOf(task, clients);
+  const context: UpgradeContext = {
+    ...bench,
     others,
     cluster,
     clientVersion,
-    releases: releasesOf(new RealWeb(clock, process.env), placesOf(process.env), clients.report),
+    releases: releasesOf(web, places, clients.report),
+    askFactory: async (next, image, release) => [
+      ...(await askForSigner(next, bench.machine, image, { web, places, report: bench.report })),
+      ...(await askForRoom(next, image, release, [], sizesOf(web, places))),
+    ],
     touches: clients.touches,
     taint,
   };

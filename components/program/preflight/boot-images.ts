@@ -61,7 +61,12 @@ function parseJson(text: string): unknown {
  * @param hops Talos releases that the upgrade installs in between, before the wanted one.
  */
 export async function askForRoom(
-  { machine, installerImage: nextImage, talosVersion, ownImage = false }: AskedMachine,
+  {
+    machine,
+    installerImage: nextImage,
+    talosVersion,
+    ownImage = false,
+  }: Pick<AskedMachine, "machine" | "installerImage" | "talosVersion" | "ownImage">,
   { bootPartition, extensions, platform, secureBoot }: RunningImage,
   release: string,
   hops: readonly string[],

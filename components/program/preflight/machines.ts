@@ -13,6 +13,7 @@ import { type Releases, wayOf } from "../seen/way";
 import { isCordonedByUs } from "../cluster/cordon-mark";
 import type { AskedNode, Cluster } from "../cluster/cluster";
 import { askForRoom, type SizeOfImage } from "./boot-images";
+import { failedParts } from "../seen/failed-parts";
 import { askForSigner } from "./signer";
 import type { AskedMachine, PreflightResult } from "./task";
 import type { Places, Web } from "./web";
@@ -190,32 +191,38 @@ const changedMachines = (
   });
 
 /**
- * Warns of nodes that a failed update has left cordoned. Pulumi's state keeps the inputs of the upgrade program's last
+ * Warns of machines that a failed update has left in a bad state: with a cordoned node, or with a kubelet or control
+ * plane that fails since a change without a reboot. Pulumi's state keeps the inputs of the upgrade program's last
  * successful run (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a
  * plain error). So if the user reverts the stack, Pulumi finds nothing to do for the machine, and does not run the
  * upgrade program. But the preflight of the failed update succeeded, so Pulumi runs the preflight again for the
  * reverted stack.
  */
-export async function warnOfCordons(
+export async function warnOfFailedUpdates(
   machines: readonly AskedMachine[],
   previousMachines: PreflightResult["machines"],
   cluster: Pick<Cluster, "node">,
-  report: Report,
+  { machineAt, report }: { machineAt: (address: string) => Machine; report: Report },
 ): Promise<void> {
   const changed = changedMachines(machines, previousMachines).filter(
     ({ machine }) => previousMachines[machine] !== undefined,
   );
-  await someAtATime(changed, async ({ machine }) => {
+  await someAtATime(changed, async ({ machine, address }) => {
     try {
-      if (!isCordonedByUs(await cluster.node(machine))) return;
-      report(
-        `warning: ${machine}: an earlier update failed: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
-          "If you have undone the edit that caused that update, also change `reconcileToken`: otherwise Pulumi sees no change and leaves the machine cordoned.",
-      );
+      if (isCordonedByUs(await cluster.node(machine)))
+        report(
+          `warning: ${machine}: an earlier update failed: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
+            "If you have undone the edit that caused that update, also change `reconcileToken`: otherwise Pulumi sees no change and leaves the machine cordoned.",
+        );
+      const failed = failedParts((await machineAt(address).status()).unmet);
+      if (failed.length > 0)
+        report(
+          `warning: ${machine}: ${failed.join(", ")}. If an earlier update caused this, and you have undone its edit, also change \`reconcileToken\`: otherwise Pulumi sees no change, and the machine keeps the setting of that update.`,
+        );
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       report(
-        `${machine}: not known whether a failed update left its node cordoned (${lastLine(error)})`,
+        `${machine}: not known whether a failed update left it in a bad state (${lastLine(error)})`,
       );
     }
   });

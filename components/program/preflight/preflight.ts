@@ -10,7 +10,7 @@ import type { Report } from "../progress";
 import { sizesOf } from "./boot-images";
 import { askForChart, askForInstallers } from "./sources";
 import type { AskedNode, Cluster } from "../cluster/cluster";
-import { askMachines, warnOfCordons } from "./machines";
+import { askMachines, warnOfFailedUpdates } from "./machines";
 import { remembered, reusedPlaceFindings } from "./memory";
 import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
@@ -121,7 +121,7 @@ export async function preflight(
   const { sameClusterHash, release } = await kubernetes;
   const { cluster } = context;
   if (cluster && (await nodes).length > 0)
-    await warnOfCordons(machines, previousMachines, cluster, report);
+    await warnOfFailedUpdates(machines, previousMachines, cluster, context);
   return { ...remembered(task, previousMachines), ...defined({ sameClusterHash, release }) };
 }
 

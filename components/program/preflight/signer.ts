@@ -22,7 +22,11 @@ const LIMIT = 10_000;
  * Secure Boot starts any image. If the program cannot read the certificate or the keys, it reports that.
  */
 export async function askForSigner(
-  { machine: name, installerImage, ownImage = false }: AskedMachine,
+  {
+    machine: name,
+    installerImage,
+    ownImage = false,
+  }: Pick<AskedMachine, "machine" | "installerImage" | "ownImage">,
   machine: Machine,
   { secureBoot }: RunningImage,
   { web, places, report }: { web: Web; places: Places; report: Report },

@@ -2,31 +2,8 @@ import { waitOrFail } from "../../clients/clock";
 import { isTransient } from "../../clients/failure";
 import { limitOf, steadyTime } from "../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../recipe/rules/duration";
-import { type Run, upTo } from "./run";
-
-/**
- * Problems of the services and static pods that Kubernetes needs on the machine, e.g. `kubelet not running`. Talos
- * reports them as unmet conditions (talos v1.13.9
- * internal/app/machined/pkg/controllers/runtime/machine_status.go). Other services, and pods of users, do not count.
- * The node's condition Ready does not count either: it stays true for a while after the kubelet has stopped
- * (kube-controller-manager, `--node-monitor-grace-period`), and a cluster without CNI has no ready node.
- *
- * If no API server of the cluster answers, a failed one is not among them: the kubelet asks an API server whether Talos
- * may list the pods. Talos cannot refresh the statuses of static pods then (seen on v1.13.9), and keeps the old ones
- * (internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go). `answersKubernetes` covers this case.
- */
-export function failedParts(unmet: readonly string[]): string[] {
-  return unmet.flatMap((condition) => {
-    const [, kind, reasons = ""] = /^(services|staticPods): (.*)$/s.exec(condition) ?? [];
-    return reasons
-      .split(", ")
-      .filter((reason) =>
-        kind === "services"
-          ? !reason.startsWith("ext-")
-          : /^kube-system\/kube-(apiserver|controller-manager|scheduler)-/.test(reason),
-      );
-  });
-}
+import { failedParts } from "../seen/failed-parts";
+import { patiently, type Run, upTo } from "./run";
 
 /**
  * Whether an API server of the cluster answers, even if it refuses the request. True without credentials for
@@ -39,26 +16,54 @@ const answersKubernetes = async ({ cluster, task }: Run): Promise<boolean> =>
     (error: unknown) => !isTransient(error),
   ));
 
+/** What may have made a part of Kubernetes fail: a configuration in effect without a reboot, or a reboot. */
+type Cause = "change" | "reboot";
+
+/** Failed parts of Kubernetes on the machine (`failedParts`), and on a control plane, an API that does not answer. */
+async function failuresOf(run: Run): Promise<string[]> {
+  const failed = failedParts((await run.machine.status()).unmet);
+  return run.task.role === "controlplane" && !(await answersKubernetes(run))
+    ? [...failed, "the Kubernetes API does not answer"]
+    : failed;
+}
+
 /**
  * Called after a change of the machine's configuration that took effect without a reboot. Waits until the machine has
  * run for a while without a failed part (`failedParts`). After a change of a control plane, the Kubernetes API must also
- * answer. Talos checks neither the flags of the kubelet nor those of the
- * control plane. A kubelet with a wrong flag fails at once, but an API server only when the kubelet restarts it.
+ * answer. Talos checks neither the flags of the kubelet nor those of the control plane. A kubelet with a wrong flag
+ * fails at once, but an API server only when the kubelet restarts it.
  *
  * @throws Failure at the limit. The update then does not change the machines that come after this one.
  */
-export async function awaitHealth(run: Run): Promise<void> {
-  const { task, machine, clock, poll, limits } = run;
-  const time = steadyTime(limits);
+export const awaitHealth = (run: Run): Promise<void> =>
+  waitForHealth(
+    run,
+    "change",
+    `until kubelet and control plane have run for ${formatDuration(steadyTime(run.limits))} with the new configuration`,
+  );
+
+/**
+ * Called after a reboot. Waits until no part of Kubernetes on the machine fails. The phase `reboot` only warns if the
+ * machine runs but is not ready, and `uncordon` waits only for a node that this program cordoned.
+ *
+ * @throws Failure at the limit. The update then does not change the machines that come after this one.
+ */
+export async function awaitParts(run: Run): Promise<void> {
+  if ((await patiently(run, () => failuresOf(run))).length > 0)
+    await waitForHealth(run, "reboot", "for kubelet and control plane");
+}
+
+/** Waits until the machine has no failed part: after a change for `steadyTime`, after a reboot at one look. */
+async function waitForHealth(run: Run, cause: Cause, subject: string): Promise<void> {
+  const { task, clock, poll, limits } = run;
+  const time = cause === "change" ? steadyTime(limits) : 0;
   const limit = limitOf("health", limits);
   let healthySince: number | undefined;
   let lastFailed: string | undefined;
   const look = async (): Promise<{ done: true } | { not: string }> => {
     const since = healthySince;
     healthySince = undefined;
-    const failed = failedParts((await machine.status()).unmet);
-    if (task.role === "controlplane" && !(await answersKubernetes(run)))
-      failed.push("the Kubernetes API does not answer");
+    const failed = await failuresOf(run);
     if (failed.length > 0) {
       lastFailed = failed.join(", ");
       return { not: lastFailed };
@@ -67,15 +72,17 @@ export async function awaitHealth(run: Run): Promise<void> {
     const healthyTime = clock.now() - healthySince;
     return healthyTime >= time ? { done: true } : { not: "healthy, but not for long enough yet" };
   };
-  await run.phases.run(
-    "health",
-    `waiting ${upTo(limit)} until kubelet and control plane have run for ${formatDuration(time)} with the new configuration`,
-    () =>
-      waitOrFail(clock, { limit, poll, look }, (_, last) => ({
-        field: `machines.${task.machine}`,
-        problem: `its configuration changed without a reboot, and since then: ${lastFailed ?? last} (after ${formatDuration(limit)})`,
-        why: "the kubelet or a component of the control plane may not accept the new configuration. The update stopped before it changed the next machine",
-        remedy: `look at \`talosctl -n ${task.address} services\`, \`talosctl -n ${task.address} logs kubelet\`${task.role === "controlplane" ? ` and \`talosctl -n ${task.address} containers --kubernetes\`` : ""}, correct the setting in the stack, and run again`,
-      })),
+  await run.phases.run("health", `waiting ${upTo(limit)} ${subject}`, () =>
+    waitOrFail(clock, { limit, poll, look }, (_, last) => ({
+      field: `machines.${task.machine}`,
+      problem: `${beginning[cause]}: ${lastFailed ?? last} (after ${formatDuration(limit)})`,
+      why: "the kubelet or a component of the control plane may not accept the configuration. The update stopped before it changed the next machine",
+      remedy: `look at \`talosctl -n ${task.address} services\`, \`talosctl -n ${task.address} logs kubelet\`${task.role === "controlplane" ? ` and \`talosctl -n ${task.address} containers --kubernetes\`` : ""}, correct the setting in the stack, and run again. If you undo your edit instead, also change \`reconcileToken\`: otherwise Pulumi sees no change, and the machine keeps the setting`,
+    })),
   );
 }
+
+const beginning: Record<Cause, string> = {
+  change: "its configuration changed without a reboot, and since then",
+  reboot: "since its reboot",
+};

@@ -146,7 +146,7 @@ async function nodeProblems({ task, cluster }: Run): Promise<FieldFinding[]> {
 
 /** Findings about the next image, which the machine has yet to install. */
 async function imageFindings(
-  { machine, task }: Run,
+  { machine, task, askFactory }: Run,
   before: Observed,
   next: UpgradeTask,
   ownSchematic: string | undefined,
@@ -161,6 +161,7 @@ async function imageFindings(
   return [
     ...checkImage(asked, image, before.schematicId, ownSchematic),
     ...argsConflictFindings(asked, image),
+    ...((await askFactory?.(next, image, before.talosVersion)) ?? []),
   ];
 }
 

@@ -7,6 +7,7 @@ import { formatDuration } from "../../recipe/rules/duration";
 import { waitOrFail, type Clock, type Wait } from "../../clients/clock";
 import type { FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
+import type { RunningImage } from "../../recipe/machine/losses";
 import type { Cluster } from "../cluster/cluster";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
@@ -45,6 +46,14 @@ export interface UpgradeContext {
    * package's tables.
    */
   releases?: Releases;
+  /**
+   * Asks the next image's Image Factory whether the machine can start and hold this image: whether the firmware has the
+   * key of its signer, and whether the boot partition has room. The preflight asks this too, but not for machines that
+   * did not answer, nor in a stack that makes its cluster. Default: the Factory is not asked.
+   *
+   * @param release Talos release that the machine runs.
+   */
+  askFactory?: (next: UpgradeTask, image: RunningImage, release: string) => Promise<FieldFinding[]>;
   /**
    * Called before the machine or its node changes: from then on the program finishes the run. Default: nothing is
    * called.

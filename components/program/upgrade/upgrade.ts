@@ -8,7 +8,7 @@ import { overriddenIn } from "../seen/overrides";
 import { type MachineWay, wayFindings, wayOf } from "../seen/way";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
-import { awaitHealth } from "./health";
+import { awaitHealth, awaitParts } from "./health";
 import { hopTask, withHopContext } from "./hop";
 import { precheck } from "./precheck";
 import { runsAddons, updateAddons } from "./addons";
@@ -118,6 +118,7 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
   await uncordon(run);
   await awaitKubernetes(run);
   if (applied || (isChanged && !rebooted)) await awaitHealth(run);
+  else if (rebooted) await awaitParts(run);
   await updateAddons(run);
   return resultOf(run, paused || rebooted, after);
 }

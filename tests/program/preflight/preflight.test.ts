@@ -594,6 +594,19 @@ describe("a node that a failed update has left cordoned", () => {
       ],
     }));
 
+  test("gets a warning if a part of Kubernetes fails since a change without a reboot", () =>
+    checkPreflight({
+      setup: {
+        machineHash: "2",
+        machine: {
+          secondsUntilReady: Infinity,
+          unmetConditions: ["services: kubelet not running, ext-iscsid not running"],
+        },
+      },
+      installedBefore: [schematics.gpu],
+      warnings: [/^warning: gpu-1: kubelet not running\. If an earlier.*change `reconcileToken`/],
+    }));
+
   test("gets no warning if the stack's machine is unchanged", () =>
     checkPreflight({
       setup: { nodeState: cordonedNode },

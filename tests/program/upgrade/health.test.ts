@@ -1,5 +1,5 @@
 import { schematics } from "../fakes";
-import { failedParts } from "../../../components/program/upgrade/health";
+import { failedParts } from "../../../components/program/seen/failed-parts";
 import { type Event, runUpgrade, type UpgradeRun } from "./scenario";
 
 // The health of a machine whose configuration changed without a reboot.
@@ -107,6 +107,25 @@ test("a worker is healthy although the Kubernetes API does not answer", () =>
       { afterCall: "activate", seconds: 20, cluster: { unreachable: true } },
     ],
     expect: { result: { rebooted: false }, phaseSeconds: { health: 60 } },
+  }));
+
+test("a kubelet that fails after a reboot stops the update, although the program did not cordon the node", () =>
+  runUpgrade({
+    task: { drain: false },
+    machine: { secondsUntilReady: Infinity },
+    events: [
+      {
+        afterCall: "upgrade",
+        seconds: 200,
+        machine: { unmetConditions: ["services: kubelet not running"] },
+      },
+    ],
+    expect: {
+      error: [
+        "machines.gpu-1: since its reboot: kubelet not running (after 6m); ",
+        "also change `reconcileToken`",
+      ],
+    },
   }));
 
 test("a configuration that the provider has put into effect is watched, too", () =>

@@ -88,7 +88,7 @@ test("a pull that the registry refuses is not repeated, and the console's error 
   };
   machine.hangingPulls = 99;
   const pullError = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
-  machine.consoleLines = [pullError];
+  machine.linesOfHangingPull = [pullError];
   expect(await errorMessageOf(run())).toMatch(
     /the machine could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
   );
@@ -102,7 +102,7 @@ test("a full disk ends a pull as soon as the console reports it, since no furthe
   const { clock, machine, run } = setupUpgrade();
   const startTime = clock.now();
   machine.hangingPulls = 99;
-  machine.consoleLines = [
+  machine.linesOfHangingPull = [
     `retrying error: failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": no space left on device`,
   ];
   expect(await errorMessageOf(run())).toMatch(
@@ -110,6 +110,30 @@ test("a full disk ends a pull as soon as the console reports it, since no furthe
   );
   expect(machine.hangingPulls).toBe(98);
   expect(clock.now() - startTime).toBeLessThan(120_000);
+});
+
+test("a pull goes on although an earlier run found the disk full, since the user has freed it", async () => {
+  const { machine, run } = setupUpgrade();
+  machine.hangingPulls = 1;
+  machine.consoleLines = [
+    `[ 10.0] retrying error: failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": no space left on device`,
+  ];
+  expect(await run()).toMatchObject({ rebooted: true });
+});
+
+test("a finding of the Image Factory stops the upgrade before the drain", async () => {
+  const { context, machine, run } = setupUpgrade();
+  context.askFactory = (next, _, release) =>
+    Promise.resolve([
+      {
+        field: `machines.${next.machine}.secureBoot`,
+        problem: `no key for ${next.installerImage} on ${release}`,
+        why: "it would not start",
+        remedy: "set factoryUrl",
+      },
+    ]);
+  expect(await errorMessageOf(run())).toContain("machines.gpu-1.secureBoot: no key for");
+  expect(machine.calls).toEqual([]);
 });
 
 test("an installation without room in the boot partition fails, and the error says how to make room", async () => {
