@@ -1,6 +1,7 @@
 import type {
   V1ManagedFieldsEntry,
   V1Node,
+  V1NodeCondition,
   V1PersistentVolume,
   V1Pod,
   V1ResourceSlice,
@@ -69,6 +70,7 @@ export interface AskedNode {
   addresses: string[];
   /** Release of the node's kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
   kubelet: string;
+  ready: boolean;
 }
 
 /** Properties that the program reads from each node. */
@@ -77,7 +79,11 @@ export const askedNode = ({ metadata, status }: V1Node): AskedNode => ({
   bootId: status?.nodeInfo?.bootID ?? "",
   addresses: (status?.addresses ?? []).map(({ address }) => address),
   kubelet: status?.nodeInfo?.kubeletVersion ?? "",
+  ready: readyCondition(status)?.status === "True",
 });
+
+const readyCondition = (status: V1Node["status"]): V1NodeCondition | undefined =>
+  status?.conditions?.find(({ type }) => type === "Ready");
 
 /** The state of one node. */
 export interface NodeState {
@@ -99,7 +105,7 @@ export interface NodeState {
 /** Properties that the program reads from one node. */
 export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = []): NodeState {
   const { metadata, spec, status } = node;
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const ready = readyCondition(status);
   return {
     unschedulable: spec?.unschedulable === true,
     annotations: metadata?.annotations ?? {},

@@ -106,6 +106,12 @@ export async function updateAddons(run: Run): Promise<void> {
   const outdated = addons.filter(({ changer }) => changer === undefined);
   if (outdated.length === 0) return;
   const changes = outdated.map(({ change }) => change).join(", ");
+  // The kubelet of such a node, e.g. of a machine that is off, does not replace its pods.
+  const unreadyNodes = await waitForAddons(run, end, async () => ({
+    done: (await cluster.nodes()).filter(({ ready }) => !ready).map(({ name }) => name),
+  }));
+  if (unreadyNodes.length > 0)
+    report(`addons: not waiting for the nodes that are not ready: ${unreadyNodes.join(", ")}`);
   await run.phases.run("addons", `${changes}, ${upTo(limit)}`, async () => {
     for (const object of outdated.flatMap(({ objects }) => objects))
       await waitForAddons(run, end, async () => ({
@@ -117,7 +123,7 @@ export async function updateAddons(run: Run): Promise<void> {
       async () => {
         const rollouts: string[] = [];
         for (const { workload } of outdated)
-          rollouts.push(...(await unfinishedRollout(workload, cluster)));
+          rollouts.push(...(await unfinishedRollout(workload, cluster, unreadyNodes.length)));
         return rollouts.length === 0 ? { done: true } : { not: rollouts.join(", ") };
       },
       (missing) => report(`addons: ${missing}`),
@@ -250,10 +256,15 @@ function containersOf(workload: KubernetesObject | KubernetesManifestObject): V1
   return [...initContainers, ...containers];
 }
 
-/** Why some of an addon's new pods do not run yet; empty if all of them run. */
+/**
+ * Why some of an addon's new pods do not run yet; empty if all of them run.
+ *
+ * @param unreadyNodes number of nodes that were not ready before the change. A DaemonSet's pods there are not missing.
+ */
 async function unfinishedRollout(
   workload: KubernetesManifestObject,
   cluster: NodeCluster,
+  unreadyNodes: number,
 ): Promise<string[]> {
   const { kind, metadata } = workload;
   const live = await cluster.read(workload);
@@ -263,7 +274,7 @@ async function unfinishedRollout(
   if (observedGeneration < generation)
     return [`Kubernetes has not begun to update ${metadata.name}`];
   const { wanted, updated, available, old } =
-    kind === "DaemonSet" ? podsOfDaemonSet(live) : podsOfDeployment(live);
+    kind === "DaemonSet" ? podsOfDaemonSet(live, unreadyNodes) : podsOfDeployment(live);
   if (updated >= wanted && available >= wanted && old <= 0) return [];
   return [
     `${metadata.name} has ${updated} new and ${available} available pods of ${wanted}${old > 0 ? `, and ${old} old pods` : ""}`,
@@ -279,9 +290,9 @@ interface PodCounts {
   old: number;
 }
 
-function podsOfDaemonSet({ status }: V1DaemonSet): PodCounts {
+function podsOfDaemonSet({ status }: V1DaemonSet, unreadyNodes: number): PodCounts {
   return {
-    wanted: status?.desiredNumberScheduled ?? 0,
+    wanted: Math.max((status?.desiredNumberScheduled ?? 0) - unreadyNodes, 0),
     updated: status?.updatedNumberScheduled ?? 0,
     available: status?.numberAvailable ?? 0,
     old: 0,

@@ -257,6 +257,33 @@ test.each([
   });
 });
 
+test("a DaemonSet's pod on a node that was not ready before is not waited for", () => {
+  const nodeOf = (name: string, ready: boolean) => ({
+    name,
+    bootId: name,
+    addresses: [],
+    kubelet: OLD,
+    ready,
+  });
+  return runUpgrade({
+    ...run,
+    machine: {
+      ...run.machine,
+      kubernetesManifests: [
+        { id: "10-kube-proxy", objects: [workload("DaemonSet", "kube-proxy", proxyImage(NEW))] },
+      ],
+    },
+    cluster: cluster(objectsInCluster(), {
+      runningAddonPods: 1,
+      nodes: () => Promise.resolve([nodeOf("gpu-1", true), nodeOf("desk", false)]),
+    }),
+    expect: {
+      result: { rebooted: false },
+      logs: ["addons: not waiting for the nodes that are not ready: desk"],
+    },
+  });
+});
+
 test("a Kubernetes API that does not answer for a while is asked again", () =>
   runUpgrade({
     ...run,

@@ -243,8 +243,8 @@ describe("before any change, the upgrade program", () => {
 
   const swappedAddresses = {
     nodes: async () => [
-      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"], kubelet: "" },
-      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "" },
+      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"], kubelet: "", ready: true },
+      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "", ready: true },
     ],
   };
   test("refuses a machine whose address belongs to another node", () =>
@@ -271,7 +271,13 @@ describe("before any change, the upgrade program", () => {
       task: { configuration: "owned" },
       cluster: {
         nodes: async () => [
-          { name: "talos-abc-123", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "" },
+          {
+            name: "talos-abc-123",
+            bootId: "boot-1",
+            addresses: ["10.0.0.1"],
+            kubelet: "",
+            ready: true,
+          },
         ],
       },
       expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"] },
