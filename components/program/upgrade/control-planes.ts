@@ -15,30 +15,36 @@ import type { Run } from "./run";
  * @param paused whether Talos has paused the machine's boot. Talos has then usually not started etcd, and the reboot of
  * a member that is down costs no quorum. If etcd runs, e.g. while the boot waits for a driver, the machine's member is
  * checked like any other.
+ * @param reboots whether the update reboots the machine. A change without a reboot leaves etcd's quorum, also with two
+ * members.
  */
-export async function checkControlPlanes(run: Run, paused: boolean): Promise<FieldFinding[]> {
+export async function checkControlPlanes(
+  run: Run,
+  paused: boolean,
+  reboots: boolean,
+): Promise<FieldFinding[]> {
   if (run.task.role !== "controlplane") return [];
   const isEtcdDown = paused && (await run.machine.services())["etcd"] !== "Running";
   const members = isEtcdDown ? [] : await run.machine.etcdMembers();
   const { uninstalled, findings } = await checkOthers(run, members);
-  return isEtcdDown ? findings : [...(await checkMembers(run, members, uninstalled)), ...findings];
+  return isEtcdDown ? findings : [...(await checkMembers(run, members, { uninstalled, reboots })), ...findings];
 }
 
 /**
  * Checks the machine's own etcd, and etcd members that are not in the stack.
  *
- * @param uninstalled addresses of control planes that the stack installs after this one.
+ * @param others.uninstalled addresses of control planes that the stack installs after this one.
  */
 async function checkMembers(
   run: Run,
   members: EtcdMember[],
-  uninstalled: readonly string[],
+  { uninstalled, reboots }: { uninstalled: readonly string[]; reboots: boolean },
 ): Promise<FieldFinding[]> {
   const { task, machine } = run;
   const finding = findingOf(task);
   const problems = await machine.etcdProblems();
   const findings = [
-    ...(members.length === 2 ? twoMembersFindings(run, uninstalled) : []),
+    ...(reboots && members.length === 2 ? twoMembersFindings(run, uninstalled) : []),
     ...members
       .filter(({ learner }) => learner)
       .map((member) =>

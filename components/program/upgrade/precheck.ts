@@ -167,20 +167,21 @@ async function imageFindings(
 
 async function problemsOf(
   run: Run,
-  { before, paused, waiting }: Compared,
+  { before, paused, waiting, effect }: Compared,
   ownSchematic: string | undefined,
   { next, way }: Step,
 ): Promise<FieldFinding[]> {
   const { task, machine, cluster, clientVersion } = run;
+  const reboots = effect !== "live";
   return [
     ...checkClient(clientVersion, before.talosVersion, task.talosVersion),
     ...way,
-    ...(await checkControlPlanes(run, paused)),
+    ...(await checkControlPlanes(run, paused, reboots)),
     ...(await checkNode(run, paused)),
     ...checkWaiting(next, waiting),
     ...(await missingModulesFindings(machine, task)),
     ...(runsImage(before, next) ? [] : await imageFindings(run, before, next, ownSchematic)),
-    ...(task.drain && cluster === undefined
+    ...(reboots && task.drain && cluster === undefined
       ? [
           {
             field: "talos-gpu:kubeconfig",

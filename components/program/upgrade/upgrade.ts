@@ -151,24 +151,26 @@ async function runHops(
     if (onItsWay) compared = await compare(run, undefined);
     const { effect } = compared;
     const step = next === task ? run : { ...run, task: next };
-    const check = async (): Promise<void> => {
+    const check = async (checked: Compared): Promise<void> => {
       if (effect === "none") return;
       if (onItsWay)
-        await precheck(run, compared, task.schematicId, { next, onItsWay, settles: true, way: [] });
+        await precheck(run, checked, task.schematicId, { next, onItsWay, settles: true, way: [] });
       else {
         const { ownSchematic, settles } = precheckOfFirst;
-        await precheck(run, compared, ownSchematic, { next, onItsWay, settles, way: findings });
+        await precheck(run, checked, ownSchematic, { next, onItsWay, settles, way: findings });
       }
     };
     // A refusal before the first step leaves the machine unchanged, so the message does not name its current release.
     if (!onItsWay) {
-      await check();
+      await check(compared);
       if (effect !== "none") await pullKubernetes(run);
     }
     await withHopContext(run, startRelease, hops, async () => {
-      if (onItsWay) await check();
+      if (onItsWay) await check(compared);
       applied = effect === "live" && (await apply(run));
       const reboots = effect !== "none" && !applied;
+      // Talos has refused the change as it runs. More must hold for a reboot, such as the quorum of etcd.
+      if (reboots && effect === "live") await check({ ...compared, effect: "reboot" });
       after = reboots ? await rebootInto(step, compared) : undefined;
       rebooted ||= reboots;
       await verify(step);

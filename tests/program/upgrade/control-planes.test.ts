@@ -1,5 +1,5 @@
 import type { EtcdMember } from "../../../components/clients/talos/talos-machine";
-import { factoryImage, failsWith } from "../fakes";
+import { factoryImage, failsWith, schematics } from "../fakes";
 import { STAGED } from "../setup";
 import { pausedBoot, rebootEndsPause } from "./paused-boot";
 import { type FailingCall, runUpgrade, type UpgradeRun } from "./scenario";
@@ -236,5 +236,30 @@ describe("a control plane whose boot is paused", () => {
         error: ["10.0.0.3 (etcd member cp-3, not in the stack) does not answer"],
         machineCalls: [],
       },
+    }));
+});
+
+describe("one of two etcd members whose configuration changes", () => {
+  const changed: UpgradeRun = {
+    task: {
+      ...controlPlane,
+      otherControlPlanes: ["10.0.0.2"],
+      modules: [],
+      driverVersion: undefined,
+      extensionServices: [],
+      schematicId: schematics.plain,
+    },
+    machine: { talosVersion: "v1.12.6", members: [member("1"), member("2")] },
+    otherControlPlanes: { "10.0.0.2": { memberId: "2" } },
+    expect: {},
+  };
+  test("gets the change if it needs no reboot, since etcd keeps its quorum", () =>
+    runUpgrade({ ...changed, expect: { result: { rebooted: false } } }));
+
+  test("is refused before the drain if Talos needs a reboot for the change", () =>
+    runUpgrade({
+      ...changed,
+      failingCalls: [{ call: "activate", problem: "refused" }],
+      expect: { error: ["etcd has two members"], machineCalls: ["activate"] },
     }));
 });
