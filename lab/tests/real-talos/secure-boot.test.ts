@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { parseResources } from "../../../components/clients/talos/talosctl-output";
 import { releases } from "../../talos";
 import { programOnPath } from "../../on-path";
-import { startTestBed, RELEASE, reasonsToSkip, type TestBed } from "./test-bed";
+import { BOOT, startTestBed, RELEASE, reasonsToSkip, type TestBed } from "./test-bed";
 
 /**
  * The machine program against a machine whose firmware enforces Secure Boot, with keys of the lab's own. Its volume
@@ -11,6 +11,8 @@ import { startTestBed, RELEASE, reasonsToSkip, type TestBed } from "./test-bed";
  */
 const reasons = [
   ...reasonsToSkip(["1", ...releases]),
+  // Talos signs only images that systemd-boot starts.
+  ...(BOOT === "systemd-boot" ? [] : [`TALOS_GPU_REAL_BOOT asks for ${BOOT}`]),
   ...(programOnPath("swtpm") === undefined ? ["there is no swtpm (apt-get install swtpm)"] : []),
 ].join("; ");
 if (reasons !== "") console.warn(`Secure Boot: skipped: ${reasons}`);
