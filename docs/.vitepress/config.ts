@@ -33,6 +33,10 @@ export default withMermaid({
   markdown: {
     anchor: { slugify: slugOf },
     config(md) {
+      // Pulumi's registry shows one language at a time by these lines, which Vue would take for its own.
+      md.core.ruler.after("normalize", "registry-shortcodes", (state) => {
+        state.src = state.src.replace(/^\{\{[<%].*[%>]\}\}$/gm, "");
+      });
       md.core.ruler.push("repository-links", (state) => {
         const { relativePath } = state.env as { relativePath?: string };
         if (relativePath === undefined) return; // a page's title, read by itself

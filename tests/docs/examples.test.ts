@@ -143,6 +143,19 @@ describe("the package's pages in Pulumi's registry", () => {
     },
   );
 
+  test("the registry's chooser has every language of the examples", () => {
+    const page = read("docs/_index.md");
+    const [, chooser = ""] = /\{\{< chooser language "(.+)" >\}\}/.exec(page) ?? [];
+    const tabs = [
+      ...page.matchAll(
+        /\{\{% choosable language (\w+) %\}\}\n\n```(\w+)\n[\s\S]+?\n```\n\n\{\{% \/choosable %\}\}/g,
+      ),
+    ];
+    expect(tabs.map(([, tab]) => tab)).toEqual(chooser.split(","));
+    expect(tabs.map(([, , block]) => block)).toEqual(chooser.split(","));
+    expect(tabs).toHaveLength(5);
+  });
+
   test.each([
     ["typescript", "examples/typescript/index.ts"],
     ["python", "examples/python/__main__.py"],
