@@ -28,6 +28,8 @@ beforeAll(async () => {
   const languages = await provideLanguages();
   const env = { ...process.env, TALOS_GPU_GENERATE_SDK: path.join(languages, "generate-sdk") };
   const dotnet = programOnPath("dotnet") === undefined ? [] : ["dotnet"];
+  if (dotnet.length === 0)
+    console.warn("the SDK for .NET is not packed: there is no dotnet on PATH");
   const parts = ["package", "policy", "plugin", "python", "go", ...dotnet, "sbom", "checksums"];
   const script = path.join(repository, "generate/release/pack.js");
   await run(process.execPath, [script, release, ...parts], { env, maxBuffer: 2 ** 26 });
