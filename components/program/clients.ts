@@ -1,7 +1,7 @@
 import { persistent, systemClock } from "../clients/clock";
 import { endAll } from "../clients/process-groups";
 import { Failure } from "../clients/failure";
-import { SecretFiles } from "../clients/secret-files";
+import { SecretFiles, secretValues } from "../clients/secret-files";
 import type { Credentials } from "./credentials";
 import { readKubeconfig } from "../clients/kubernetes/kubeconfig";
 import { KubernetesCluster } from "./cluster/cluster";
@@ -57,6 +57,12 @@ export class Clients {
     const { kubeconfig, unreadableKubeconfig, secrets } = this.credentials;
     if (unreadableKubeconfig !== undefined) throw new Failure(unreadableKubeconfig);
     if (kubeconfig === undefined) return undefined;
+    return persistent(systemClock, new KubernetesCluster(configOf(kubeconfig), secrets));
+  }
+
+  /** The Kubernetes client of a kubeconfig that the program has fetched itself. */
+  clusterAt(kubeconfig: string): KubernetesCluster {
+    const secrets = [...this.credentials.secrets, ...secretValues(kubeconfig)];
     return persistent(systemClock, new KubernetesCluster(configOf(kubeconfig), secrets));
   }
 

@@ -13,6 +13,7 @@ import type { Clients } from "./clients";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
 import { askForRoom, sizesOf } from "./preflight/boot-images";
+import { askForRelease } from "./preflight/kubernetes-release";
 import { preflight } from "./preflight/preflight";
 import { askForSigner } from "./preflight/signer";
 import { preflightResult, preflightTask } from "./preflight/task";
@@ -268,6 +269,11 @@ async function runPullImages(
   return pullImages(task, previousAnswer(pulledImages), {
     machine: (address) => clients.machine(address),
     reportOf: (machine) => clients.reportOf(machine),
+    askKubernetes: async (kubeconfig, version) => {
+      const cluster = clients.clusterAt(kubeconfig);
+      const step = { version, ofControlPlanes: true, withAddons: true };
+      return askForRelease(step, await cluster.nodes(), cluster, clients.report);
+    },
     clock,
   });
 }

@@ -61,6 +61,8 @@ export interface Machine {
    * ID of the running schematic with its extensions sorted (`imageId`); undefined if no Image Factory made the image.
    */
   schematic(): Promise<string | undefined>;
+  /** Kubeconfig of the cluster's administrator, which a control plane makes. */
+  adminKubeconfig(): Promise<string>;
   /** Facts about the running image, to compare it with the next one. */
   image(): Promise<RunningImage>;
   /** Lines of the console of this boot, as far as the kernel still has them. */
@@ -225,6 +227,10 @@ export class TalosMachine implements Machine {
    */
   private async layers(): Promise<{ name?: string; version?: string; extraInfo?: string }[]> {
     return (await this.resources("extensions")).map(({ spec }) => spec?.metadata ?? {});
+  }
+
+  adminKubeconfig(): Promise<string> {
+    return this.ask("kubeconfig", "-", "--merge=false");
   }
 
   async resources(type: string): Promise<Resource[]> {

@@ -15,9 +15,17 @@ import type { PreflightTask } from "./task";
 /**
  * Checks the upgrade from the running Kubernetes release to the stack's: whether Kubernetes supports this upgrade, and
  * whether the cluster uses APIs that the new release lacks.
+ *
+ * @param step.withAddons whether the update also updates kube-proxy, CoreDNS and flannel. Default false.
  */
 export async function askForRelease(
-  { version, ofControlPlanes }: NonNullable<PreflightTask["release"]>,
+  {
+    version,
+    ofControlPlanes,
+    withAddons = false,
+  }: Pick<NonNullable<PreflightTask["release"]>, "version" | "ofControlPlanes"> & {
+    withAddons?: boolean;
+  },
   nodes: readonly AskedNode[],
   cluster: Pick<Cluster, "apiServers" | "requestedApis" | "objectsAt">,
   report: Report,
@@ -37,9 +45,10 @@ export async function askForRelease(
       `not known whether something uses an API that Kubernetes ${version} does not serve (${why})`;
     await answerOrReport(undefined, warnOfRequests(step, cluster, report), report, unknownText);
     findings.push(...(await removals(step, cluster, report)));
-    report(
-      `note: kube-proxy, CoreDNS and flannel keep their release in this update; afterwards run \`talosctl -n <address of a control plane> upgrade-k8s --to ${version.replace(/^v/, "")}\``,
-    );
+    if (!withAddons)
+      report(
+        `note: kube-proxy, CoreDNS and flannel keep their release in this update; afterwards run \`talosctl -n <address of a control plane> upgrade-k8s --to ${version.replace(/^v/, "")}\``,
+      );
   }
   return findings.map((finding) => ({ field: "kubernetesVersion", ...finding }));
 }

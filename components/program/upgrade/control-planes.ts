@@ -27,7 +27,9 @@ export async function checkControlPlanes(
   const isEtcdDown = paused && (await run.machine.services())["etcd"] !== "Running";
   const members = isEtcdDown ? [] : await run.machine.etcdMembers();
   const { uninstalled, findings } = await checkOthers(run, members);
-  return isEtcdDown ? findings : [...(await checkMembers(run, members, { uninstalled, reboots })), ...findings];
+  return isEtcdDown
+    ? findings
+    : [...(await checkMembers(run, members, { uninstalled, reboots })), ...findings];
 }
 
 /**

@@ -61,6 +61,12 @@ interface PullContext {
   machine(address: string): Machine;
   clock: Clock;
   reportOf(machine: string): Report;
+  /**
+   * Asks Kubernetes what a new release changes: whether it supports the step, and which APIs in use it lacks.
+   *
+   * @param kubeconfig of the cluster's administrator.
+   */
+  askKubernetes(kubeconfig: string, version: string): Promise<FieldFinding[]>;
 }
 
 /**
@@ -69,7 +75,8 @@ interface PullContext {
  * images are those of the running configuration, in the new release.
  *
  * First refuses a release that a control plane cannot reach in one step. The preview refuses this as well, but a user
- * may update without a preview. After a failed update, the preview does not know what runs.
+ * may update without a preview. After a failed update, the preview does not know what runs. Then asks Kubernetes about
+ * the step, which the preflight of such a stack cannot do: it runs before the stack has a kubeconfig.
  *
  * @param previous answer of the last update. Undefined on the first update that has this command: its machines have no
  * Talos on their disks yet, or an older version of this package installed them. Nothing is then pulled.
@@ -101,6 +108,13 @@ export async function pullImages(
   });
   const stepFinding = stepOf([...runningImages.values()], version);
   if (stepFinding !== undefined) throw new Failure(stepFinding);
+  const controlPlane = installed.find(
+    ({ machine, role }) => role === "controlplane" && runningImages.has(machine),
+  );
+  if (controlPlane !== undefined) {
+    const clusterFindings = await findingsOfCluster(controlPlane, version, clients);
+    if (clusterFindings.length > 0) throw new Failure(...clusterFindings);
+  }
   const answering = installed.filter(({ machine }) => runningImages.has(machine));
   await someAtATime(answering, async (task) => {
     const machine = clients.machine(task.address);
@@ -119,6 +133,23 @@ export async function pullImages(
   });
   if (findings.length > 0) throw new Failure(...findings);
   return answer;
+}
+
+/** Findings of Kubernetes about the new release; empty if Kubernetes does not answer, which the program reports. */
+async function findingsOfCluster(
+  { machine, address }: PullImagesTask["machines"][number],
+  version: string,
+  { machine: machineAt, reportOf, askKubernetes }: PullContext,
+): Promise<FieldFinding[]> {
+  try {
+    return await askKubernetes(await machineAt(address).adminKubeconfig(), version);
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    reportOf(machine)(
+      `images: not known what Kubernetes ${version} changes in the cluster (${lastLine(error)})`,
+    );
+    return [];
+  }
 }
 
 /** Finding about the step to `version` from the API servers that these images run; undefined if all can take it. */

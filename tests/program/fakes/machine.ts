@@ -149,6 +149,9 @@ export class FakeMachine implements Machine {
       return { stage: this.stageName, ready, unmet: ready ? [] : this.unmetConditions };
     });
   }
+  async adminKubeconfig(): Promise<string> {
+    return this.query("adminKubeconfig", () => "kubeconfig of an administrator");
+  }
   async bootId(): Promise<string> {
     return this.query("bootId", () => `boot-${this.bootCount}`);
   }

@@ -1,4 +1,4 @@
-import { Failure } from "../../../components/clients/failure";
+import { CallError, Failure, type FieldFinding } from "../../../components/clients/failure";
 import type { PulledImages, PullImagesTask } from "../../../components/program/task";
 import { pullImages } from "../../../components/program/upgrade/kubernetes-images";
 import { FakeClock, FakeMachine } from "../fakes";
@@ -24,6 +24,8 @@ async function pullFor(
   previous: PulledImages | undefined,
   prepare: (machines: Record<string, FakeMachine>) => void = () => {},
   tasks = machinesOfStack,
+  askKubernetes: (kubeconfig: string, version: string) => Promise<FieldFinding[]> = () =>
+    Promise.resolve([]),
 ) {
   const clock = new FakeClock();
   const machines: Record<string, FakeMachine> = {
@@ -36,6 +38,7 @@ async function pullFor(
   const answer = await pullImages({ version, machines: tasks, pollSeconds: 1 }, previous, {
     machine: (address) => machines[address]!,
     reportOf: (machine) => (line) => lines.push(`${machine}: ${line}`),
+    askKubernetes,
     clock,
   }).catch((error: unknown) => error);
   return { answer, lines, calls: Object.values(machines).map(({ calls }) => calls) };
@@ -125,4 +128,34 @@ test("names that are too long for the next update's environment are left out, al
   }));
   const { answer } = await pullFor("v1.36.0", undefined, undefined, tasks);
   expect(answer).toEqual({ version: "v1.36.0", machines: [] });
+});
+
+describe("Kubernetes is asked about the new release before an image is pulled", () => {
+  const finding = {
+    field: "kubernetesVersion",
+    problem: "the cluster has objects of an API that v1.36.0 removes",
+    why: "they would stay in etcd",
+    remedy: "move them",
+  };
+
+  test("with the kubeconfig that a control plane gives, and a finding stops the update", async () => {
+    const asked: string[][] = [];
+    const { answer, calls } = await pullFor("v1.36.0", both, undefined, undefined, (...call) => {
+      asked.push(call);
+      return Promise.resolve([finding]);
+    });
+    expect(asked).toEqual([["kubeconfig of an administrator", "v1.36.0"]]);
+    expect(answer).toEqual(new Failure(finding));
+    expect(calls).toEqual([[], []]);
+  });
+
+  test("and if it does not answer, the update says so and goes on", async () => {
+    const { answer, lines } = await pullFor("v1.36.0", both, undefined, undefined, () =>
+      Promise.reject(new CallError("unreachable", "Kubernetes: no answer")),
+    );
+    expect(answer).toEqual({ ...both, version: "v1.36.0" });
+    expect(lines).toContain(
+      "cp-1: images: not known what Kubernetes v1.36.0 changes in the cluster (Kubernetes: no answer)",
+    );
+  });
 });
