@@ -17,7 +17,7 @@ import { askForRelease } from "./preflight/kubernetes-release";
 import { preflight } from "./preflight/preflight";
 import { askForSigner } from "./preflight/signer";
 import { preflightResult, preflightTask } from "./preflight/task";
-import { placesOf, RealWeb } from "./preflight/web";
+import { type Places, placesOf, RealWeb } from "./preflight/web";
 import { releasesOf } from "./preflight/listed-releases";
 import {
   adoptResult,
@@ -188,15 +188,34 @@ async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): 
     cluster,
     clientVersion,
     releases: releasesOf(web, places, clients.report),
-    askFactory: async (next, image, release) => [
-      ...(await askForSigner(next, bench.machine, image, { web, places, report: bench.report })),
-      ...(await askForRoom(next, image, release, [], sizesOf(web, places))),
-    ],
+    askFactory: askingFactory(bench, web, places),
     touches: clients.touches,
     taint,
   };
   const answer = await upgrade(task, context, previousAnswer(upgradeResult));
   return { ...answer, ...(await taint()) };
+}
+
+/** Asks the Image Factory at most once about each step of an upgrade, because the precheck may look many times. */
+function askingFactory(
+  { machine, report }: Pick<UpgradeContext, "machine" | "report">,
+  web: RealWeb,
+  places: Places,
+): NonNullable<UpgradeContext["askFactory"]> {
+  const sizeOf = sizesOf(web, places);
+  const answers = new Map<string, Promise<FieldFinding[]>>();
+  return (next, image, release) => {
+    const step = `${release} ${next.installerImage}`;
+    const answer =
+      answers.get(step) ??
+      Promise.all([
+        askForSigner(next, machine, image, { web, places, report }),
+        askForRoom(next, image, release, [], sizeOf),
+      ]).then((findings) => findings.flat());
+    answers.set(step, answer);
+    answer.catch(() => answers.delete(step));
+    return answer;
+  };
 }
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {

@@ -15,6 +15,7 @@ test("a cluster that the stack made gets Talos over two minors by one edit, and 
   for (const unchanged of [1, 3, 5])
     expect(run.report.updates[unchanged]).toMatchObject({ machineRequests: 0 });
   // The update of the Kubernetes release has asked the cluster what the release changes.
+  expectLinesInOrder(run.lines, ["images: asks Kubernetes what v1\\.35\\.2 changes"]);
   expect(run.lines.join("\n")).not.toContain("not known what Kubernetes");
   const edit = run.lines.findIndex((line) => line.includes("v1.34.1 → v1.35.2"));
   expect(run.lines.slice(0, edit).join("\n")).not.toContain("addons: ");

@@ -96,6 +96,18 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 }
 
 /**
+ * The lines that a console got since an earlier reading. The kernel drops its oldest lines, so the end of the earlier
+ * reading is the beginning of the current one. The lines have no time, so two of them may be equal.
+ */
+export function linesSince(earlier: readonly string[], current: readonly string[]): string[] {
+  for (let common = Math.min(earlier.length, current.length); common > 0; common--) {
+    const tail = earlier.slice(-common);
+    if (tail.every((line, index) => line === current[index])) return current.slice(common);
+  }
+  return [...current];
+}
+
+/**
  * Why an image could not be pulled, from the last line about the image; undefined if there is no such line. The
  * function skips the line of a canceled pull, which gives no reason: this program canceled the pull, e.g. because the
  * registry never answered (seen on Talos v1.13.0).

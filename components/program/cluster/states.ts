@@ -70,7 +70,8 @@ export interface AskedNode {
   addresses: string[];
   /** Release of the node's kubelet, e.g. `v1.35.0`; empty if the node does not report it. */
   kubelet: string;
-  ready: boolean;
+  /** Whether the kubelet no longer reports, e.g. because the machine is off. Kubernetes then sets Ready to Unknown. */
+  silent: boolean;
 }
 
 /** Properties that the program reads from each node. */
@@ -79,7 +80,7 @@ export const askedNode = ({ metadata, status }: V1Node): AskedNode => ({
   bootId: status?.nodeInfo?.bootID ?? "",
   addresses: (status?.addresses ?? []).map(({ address }) => address),
   kubelet: status?.nodeInfo?.kubeletVersion ?? "",
-  ready: readyCondition(status)?.status === "True",
+  silent: readyCondition(status)?.status === "Unknown",
 });
 
 const readyCondition = (status: V1Node["status"]): V1NodeCondition | undefined =>

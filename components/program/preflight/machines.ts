@@ -202,7 +202,11 @@ export async function warnOfFailedUpdates(
   machines: readonly AskedMachine[],
   previousMachines: PreflightResult["machines"],
   cluster: Pick<Cluster, "node">,
-  { machineAt, report }: { machineAt: (address: string) => Machine; report: Report },
+  {
+    machineAt,
+    clock,
+    report,
+  }: { machineAt: (address: string) => Machine; clock: Clock; report: Report },
 ): Promise<void> {
   const changed = changedMachines(machines, previousMachines).filter(
     ({ machine }) => previousMachines[machine] !== undefined,
@@ -214,13 +218,19 @@ export async function warnOfFailedUpdates(
           `warning: ${machine}: an earlier update failed: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
             "If you have undone the edit that caused that update, also change `reconcileToken`: otherwise Pulumi sees no change and leaves the machine cordoned.",
         );
-      const failed = failedParts((await machineAt(address).status()).unmet);
+      const { unmet } = await waitFor(clock, {
+        subject: `the status of machine ${machine}`,
+        limit: ANSWER,
+        poll: 1_000,
+        look: async () => ({ done: await machineAt(address).status() }),
+      });
+      const failed = failedParts(unmet);
       if (failed.length > 0)
         report(
           `warning: ${machine}: ${failed.join(", ")}. If an earlier update caused this, and you have undone its edit, also change \`reconcileToken\`: otherwise Pulumi sees no change, and the machine keeps the setting of that update.`,
         );
     } catch (error) {
-      if (!(error instanceof CallError)) throw error;
+      if (!(error instanceof CallError) && !(error instanceof LimitReached)) throw error;
       report(
         `${machine}: not known whether a failed update left it in a bad state (${lastLine(error)})`,
       );

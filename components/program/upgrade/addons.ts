@@ -106,12 +106,18 @@ export async function updateAddons(run: Run): Promise<void> {
   const outdated = addons.filter(({ changer }) => changer === undefined);
   if (outdated.length === 0) return;
   const changes = outdated.map(({ change }) => change).join(", ");
-  // The kubelet of such a node, e.g. of a machine that is off, does not replace its pods.
-  const unreadyNodes = await waitForAddons(run, end, async () => ({
-    done: (await cluster.nodes()).filter(({ ready }) => !ready).map(({ name }) => name),
+  const silentNodes = await waitForAddons(run, end, async () => ({
+    done: (await cluster.nodes()).filter(({ silent }) => silent).map(({ name }) => name),
   }));
-  if (unreadyNodes.length > 0)
-    report(`addons: not waiting for the nodes that are not ready: ${unreadyNodes.join(", ")}`);
+  // A node that is off keeps its old pod, which counts as unavailable. A DaemonSet with `maxUnavailable: 1` then
+  // replaces no other pod (kubernetes v1.36.3, pkg/controller/daemon/update.go, rollingUpdate).
+  const awaited = outdated.filter(
+    ({ workload }) => silentNodes.length === 0 || workload.kind !== "DaemonSet",
+  );
+  for (const { workload } of outdated.filter((addon) => !awaited.includes(addon)))
+    report(
+      `warning: the new pods of ${workload.metadata.name} are not awaited: Kubernetes starts them when these nodes are back: ${silentNodes.join(", ")}`,
+    );
   await run.phases.run("addons", `${changes}, ${upTo(limit)}`, async () => {
     for (const object of outdated.flatMap(({ objects }) => objects))
       await waitForAddons(run, end, async () => ({
@@ -122,8 +128,8 @@ export async function updateAddons(run: Run): Promise<void> {
       end,
       async () => {
         const rollouts: string[] = [];
-        for (const { workload } of outdated)
-          rollouts.push(...(await unfinishedRollout(workload, cluster, unreadyNodes.length)));
+        for (const { workload } of awaited)
+          rollouts.push(...(await unfinishedRollout(workload, cluster)));
         return rollouts.length === 0 ? { done: true } : { not: rollouts.join(", ") };
       },
       (missing) => report(`addons: ${missing}`),
@@ -256,15 +262,10 @@ function containersOf(workload: KubernetesObject | KubernetesManifestObject): V1
   return [...initContainers, ...containers];
 }
 
-/**
- * Why some of an addon's new pods do not run yet; empty if all of them run.
- *
- * @param unreadyNodes number of nodes that were not ready before the change. A DaemonSet's pods there are not missing.
- */
+/** Why some of an addon's new pods do not run yet; empty if all of them run. */
 async function unfinishedRollout(
   workload: KubernetesManifestObject,
   cluster: NodeCluster,
-  unreadyNodes: number,
 ): Promise<string[]> {
   const { kind, metadata } = workload;
   const live = await cluster.read(workload);
@@ -274,7 +275,7 @@ async function unfinishedRollout(
   if (observedGeneration < generation)
     return [`Kubernetes has not begun to update ${metadata.name}`];
   const { wanted, updated, available, old } =
-    kind === "DaemonSet" ? podsOfDaemonSet(live, unreadyNodes) : podsOfDeployment(live);
+    kind === "DaemonSet" ? podsOfDaemonSet(live) : podsOfDeployment(live);
   if (updated >= wanted && available >= wanted && old <= 0) return [];
   return [
     `${metadata.name} has ${updated} new and ${available} available pods of ${wanted}${old > 0 ? `, and ${old} old pods` : ""}`,
@@ -290,9 +291,9 @@ interface PodCounts {
   old: number;
 }
 
-function podsOfDaemonSet({ status }: V1DaemonSet, unreadyNodes: number): PodCounts {
+function podsOfDaemonSet({ status }: V1DaemonSet): PodCounts {
   return {
-    wanted: Math.max((status?.desiredNumberScheduled ?? 0) - unreadyNodes, 0),
+    wanted: status?.desiredNumberScheduled ?? 0,
     updated: status?.updatedNumberScheduled ?? 0,
     available: status?.numberAvailable ?? 0,
     old: 0,

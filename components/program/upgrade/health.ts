@@ -16,8 +16,8 @@ const answersKubernetes = async ({ cluster, task }: Run): Promise<boolean> =>
     (error: unknown) => !isTransient(error),
   ));
 
-/** What may have made a part of Kubernetes fail: a configuration in effect without a reboot, or a reboot. */
-type Cause = "change" | "reboot";
+/** Why the machine is watched: its configuration changed without a reboot, or nothing changed since its last boot. */
+type Cause = "change" | "boot";
 
 /** Failed parts of Kubernetes on the machine (`failedParts`), and on a control plane, an API that does not answer. */
 async function failuresOf(run: Run): Promise<string[]> {
@@ -43,17 +43,18 @@ export const awaitHealth = (run: Run): Promise<void> =>
   );
 
 /**
- * Called after a reboot. Waits until no part of Kubernetes on the machine fails. The phase `reboot` only warns if the
- * machine runs but is not ready, and `uncordon` waits only for a node that this program cordoned.
+ * Called if no configuration took effect without a reboot. Waits until no part of Kubernetes on the machine fails. The
+ * phase `reboot` only warns if the machine runs but is not ready, and `uncordon` waits only for a node that this program
+ * cordoned. A later run finds nothing to do on such a machine, and must not go on to the next machine either.
  *
  * @throws Failure at the limit. The update then does not change the machines that come after this one.
  */
 export async function awaitParts(run: Run): Promise<void> {
   if ((await patiently(run, () => failuresOf(run))).length > 0)
-    await waitForHealth(run, "reboot", "for kubelet and control plane");
+    await waitForHealth(run, "boot", "for kubelet and control plane");
 }
 
-/** Waits until the machine has no failed part: after a change for `steadyTime`, after a reboot at one look. */
+/** Waits until the machine has no failed part: after a change for `steadyTime`, else at one look. */
 async function waitForHealth(run: Run, cause: Cause, subject: string): Promise<void> {
   const { task, clock, poll, limits } = run;
   const time = cause === "change" ? steadyTime(limits) : 0;
@@ -84,5 +85,5 @@ async function waitForHealth(run: Run, cause: Cause, subject: string): Promise<v
 
 const beginning: Record<Cause, string> = {
   change: "its configuration changed without a reboot, and since then",
-  reboot: "since its reboot",
+  boot: "since its last boot",
 };

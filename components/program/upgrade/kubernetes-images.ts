@@ -141,6 +141,7 @@ async function findingsOfCluster(
   version: string,
   { machine: machineAt, reportOf, askKubernetes }: PullContext,
 ): Promise<FieldFinding[]> {
+  reportOf(machine)(`images: asks Kubernetes what ${version} changes in the cluster`);
   try {
     return await askKubernetes(await machineAt(address).adminKubeconfig(), version);
   } catch (error) {

@@ -172,7 +172,8 @@ async function problemsOf(
   { next, way }: Step,
 ): Promise<FieldFinding[]> {
   const { task, machine, cluster, clientVersion } = run;
-  const reboots = effect !== "live";
+  // A reboot also ends a paused boot, whatever is staged.
+  const reboots = paused || effect !== "live";
   return [
     ...checkClient(clientVersion, before.talosVersion, task.talosVersion),
     ...way,

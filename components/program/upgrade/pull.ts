@@ -1,7 +1,7 @@
 import { LimitReached, waitFor } from "../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../clients/failure";
 import type { Ending, ImagePlace, InstallerPlace, UpgradeApi } from "../../clients/machine";
-import { pullErrorOf } from "../../clients/talos/console";
+import { linesSince, pullErrorOf } from "../../clients/talos/console";
 import type { UpgradePhase } from "../../recipe/effect/upgrade-phases";
 import { patiently, type Run, upTo } from "./run";
 
@@ -98,14 +98,9 @@ export async function pullImage(
   const end = clock.now() + limit;
   const consoleLines = (): Promise<string[]> => machine.console().catch(() => []);
   // Errors of an earlier run count no more: since then, the user may have freed the disk.
-  const earlierLines = new Set(await consoleLines());
-  const pullError = async (): Promise<string | undefined> => {
-    const lines = await consoleLines();
-    return pullErrorOf(
-      lines.filter((line) => !earlierLines.has(line)),
-      image,
-    );
-  };
+  const earlierLines = await consoleLines();
+  const pullError = async (): Promise<string | undefined> =>
+    pullErrorOf(linesSince(earlierLines, await consoleLines()), image);
   let isReported = false;
   const endingOf = (begun: number): Ending => ({
     every: Math.min(LOOKS, limit / PULLS),

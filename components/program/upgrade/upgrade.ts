@@ -100,7 +100,7 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
     (await isWell(run)) && (await runsKubernetes(run)) && (await runsAddons(run));
   if (!paused && compared.effect === "none" && earlier.cordoned !== true && (await isDone())) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
-      if (isChanged) await awaitHealth(run);
+      await (isChanged ? awaitHealth(run) : awaitParts(run));
       run.report("equal: the machine runs the wanted image and configuration, nothing to do");
       await warnOfOverrides(run);
       return resultOf(run, false, compared.before);
@@ -117,10 +117,10 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
   await warnOfOverrides(run);
   await uncordon(run);
   await awaitKubernetes(run);
-  if (applied || (isChanged && !rebooted)) await awaitHealth(run);
-  else if (rebooted) await awaitParts(run);
+  const hasRebooted = paused || rebooted;
+  await (applied || (isChanged && !hasRebooted) ? awaitHealth(run) : awaitParts(run));
   await updateAddons(run);
-  return resultOf(run, paused || rebooted, after);
+  return resultOf(run, hasRebooted, after);
 }
 
 /**

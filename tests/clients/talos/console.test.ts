@@ -2,6 +2,7 @@ import {
   bootErrorsOf,
   consoleLines,
   driverErrors,
+  linesSince,
   pullErrorOf,
   waitingImageOf,
 } from "../../../components/clients/talos/console";
@@ -151,3 +152,13 @@ test("driverErrors returns each error of a card once with its count, and the ign
     "NVRM: fallen off the bus and is not responding to commands.",
   ]);
 });
+
+test.each<[string, string[], string[], string[]]>([
+  ["nothing was added", ["a", "b"], ["a", "b"], []],
+  ["an equal line was added", ["a", "b"], ["a", "b", "b"], ["b"]],
+  ["the kernel dropped the oldest line", ["a", "b", "c"], ["b", "c", "d"], ["d"]],
+  ["the kernel dropped all of them", ["a", "b"], ["c", "d"], ["c", "d"]],
+  ["there was no line before", [], ["a"], ["a"]],
+])("the new lines of a console, if %s", (_, earlier, current, added) =>
+  expect(linesSince(earlier, current)).toEqual(added),
+);

@@ -38,7 +38,7 @@ export const node = (fields: Partial<AskedNode> = {}): AskedNode => ({
   bootId: "boot-1",
   addresses: ["10.0.0.1"],
   kubelet: "v1.34.1",
-  ready: true,
+  silent: false,
   ...fields,
 });
 /** A node that belongs to no machine of the stack. */

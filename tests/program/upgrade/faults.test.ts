@@ -243,8 +243,8 @@ describe("before any change, the upgrade program", () => {
 
   const swappedAddresses = {
     nodes: async () => [
-      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"], kubelet: "", ready: true },
-      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "", ready: true },
+      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"], kubelet: "", silent: false },
+      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"], kubelet: "", silent: false },
     ],
   };
   test("refuses a machine whose address belongs to another node", () =>
@@ -276,7 +276,7 @@ describe("before any change, the upgrade program", () => {
             bootId: "boot-1",
             addresses: ["10.0.0.1"],
             kubelet: "",
-            ready: true,
+            silent: false,
           },
         ],
       },

@@ -281,6 +281,14 @@ describe("a boot that is paused before the run", () => {
       },
     }));
 
+  test("is not ended without a kubeconfig, since its reboot needs a drain", () =>
+    runUpgrade({
+      task: { modules: [], driverVersion: undefined },
+      machine: { ...pausedBoot, persistent: STAGED },
+      context: { cluster: undefined },
+      expect: { error: ["talos-gpu:kubeconfig"], machineCalls: [] },
+    }));
+
   test("needs a drain on the machine that serves the Kubernetes API if its kubelet runs", () =>
     runUpgrade({
       machine: {
