@@ -288,9 +288,9 @@ async function runPullImages(
   return pullImages(task, previousAnswer(pulledImages), {
     machine: (address) => clients.machine(address),
     reportOf: (machine) => clients.reportOf(machine),
-    askKubernetes: async (kubeconfig, version) => {
+    askKubernetes: async (kubeconfig, version, apiServers) => {
       const cluster = clients.clusterAt(kubeconfig);
-      const step = { version, ofControlPlanes: true, withAddons: true };
+      const step = { version, apiServers, ofControlPlanes: true, withAddons: true };
       return askForRelease(step, await cluster.nodes(), cluster, clients.report);
     },
     clock,

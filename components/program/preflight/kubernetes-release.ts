@@ -16,21 +16,24 @@ import type { PreflightTask } from "./task";
  * Checks the upgrade from the running Kubernetes release to the stack's: whether Kubernetes supports this upgrade, and
  * whether the cluster uses APIs that the new release lacks.
  *
+ * @param step.apiServers releases that the API servers run. Default: the cluster is asked.
  * @param step.withAddons whether the update also updates kube-proxy, CoreDNS and flannel. Default false.
  */
 export async function askForRelease(
   {
     version,
     ofControlPlanes,
+    apiServers: knownReleases,
     withAddons = false,
   }: Pick<NonNullable<PreflightTask["release"]>, "version" | "ofControlPlanes"> & {
+    apiServers?: readonly string[];
     withAddons?: boolean;
   },
   nodes: readonly AskedNode[],
   cluster: Pick<Cluster, "apiServers" | "requestedApis" | "objectsAt">,
   report: Report,
 ): Promise<FieldFinding[]> {
-  const apiServers = await cluster.apiServers();
+  const apiServers = knownReleases ?? (await cluster.apiServers());
   if (apiServers.length === 0) {
     report(
       `not known what Kubernetes ${version} changes in the cluster (kube-system shows no pod of kube-apiserver)`,

@@ -65,8 +65,13 @@ interface PullContext {
    * Asks Kubernetes what a new release changes: whether it supports the step, and which APIs in use it lacks.
    *
    * @param kubeconfig of the cluster's administrator.
+   * @param apiServers releases that the API servers run.
    */
-  askKubernetes(kubeconfig: string, version: string): Promise<FieldFinding[]>;
+  askKubernetes(
+    kubeconfig: string,
+    version: string,
+    apiServers: readonly string[],
+  ): Promise<FieldFinding[]>;
 }
 
 /**
@@ -106,13 +111,16 @@ export async function pullImages(
       reportNotPulled(machine, error);
     }
   });
-  const stepFinding = stepOf([...runningImages.values()], version);
+  const apiServers = [...runningImages.values()].flatMap(
+    (images) => imageRelease(images["kube-apiserver"] ?? "") ?? [],
+  );
+  const stepFinding = stepOf(apiServers, version);
   if (stepFinding !== undefined) throw new Failure(stepFinding);
   const controlPlane = installed.find(
     ({ machine, role }) => role === "controlplane" && runningImages.has(machine),
   );
   if (controlPlane !== undefined) {
-    const clusterFindings = await findingsOfCluster(controlPlane, version, clients);
+    const clusterFindings = await findingsOfCluster(controlPlane, version, apiServers, clients);
     if (clusterFindings.length > 0) throw new Failure(...clusterFindings);
   }
   const answering = installed.filter(({ machine }) => runningImages.has(machine));
@@ -139,11 +147,12 @@ export async function pullImages(
 async function findingsOfCluster(
   { machine, address }: PullImagesTask["machines"][number],
   version: string,
+  apiServers: readonly string[],
   { machine: machineAt, reportOf, askKubernetes }: PullContext,
 ): Promise<FieldFinding[]> {
   reportOf(machine)(`images: asks Kubernetes what ${version} changes in the cluster`);
   try {
-    return await askKubernetes(await machineAt(address).adminKubeconfig(), version);
+    return await askKubernetes(await machineAt(address).adminKubeconfig(), version, apiServers);
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     reportOf(machine)(
@@ -153,13 +162,9 @@ async function findingsOfCluster(
   }
 }
 
-/** Finding about the step to `version` from the API servers that these images run; undefined if all can take it. */
-function stepOf(
-  runningImages: readonly Partial<Record<KubernetesPart, string>>[],
-  version: string,
-): FieldFinding | undefined {
-  const finding = runningImages
-    .map((images) => imageRelease(images["kube-apiserver"] ?? ""))
+/** Finding about the step to `version` from the releases of the API servers; undefined if all can take it. */
+function stepOf(apiServers: readonly string[], version: string): FieldFinding | undefined {
+  const finding = apiServers
     .map((running) => controlPlaneStepFinding(running, tagOf(version)))
     .find((text) => text !== undefined);
   return finding && { field: "kubernetesVersion", ...finding };

@@ -24,7 +24,7 @@ async function pullFor(
   previous: PulledImages | undefined,
   prepare: (machines: Record<string, FakeMachine>) => void = () => {},
   tasks = machinesOfStack,
-  askKubernetes: (kubeconfig: string, version: string) => Promise<FieldFinding[]> = () =>
+  askKubernetes: (...call: [string, string, readonly string[]]) => Promise<FieldFinding[]> = () =>
     Promise.resolve([]),
 ) {
   const clock = new FakeClock();
@@ -139,12 +139,12 @@ describe("Kubernetes is asked about the new release before an image is pulled", 
   };
 
   test("with the kubeconfig that a control plane gives, and a finding stops the update", async () => {
-    const asked: string[][] = [];
+    const asked: unknown[] = [];
     const { answer, calls } = await pullFor("v1.36.0", both, undefined, undefined, (...call) => {
       asked.push(call);
       return Promise.resolve([finding]);
     });
-    expect(asked).toEqual([["kubeconfig of an administrator", "v1.36.0"]]);
+    expect(asked).toEqual([["kubeconfig of an administrator", "v1.36.0", ["v1.35.2"]]]);
     expect(answer).toEqual(new Failure(finding));
     expect(calls).toEqual([[], []]);
   });
