@@ -148,14 +148,16 @@ async function findingsOfCluster(
   { machine, address }: PullImagesTask["machines"][number],
   version: string,
   apiServers: readonly string[],
-  { machine: machineAt, reportOf, askKubernetes }: PullContext,
+  clients: PullContext,
 ): Promise<FieldFinding[]> {
-  reportOf(machine)(`images: asks Kubernetes what ${version} changes in the cluster`);
+  const report = clients.reportOf(machine);
+  report(`images: asks Kubernetes what ${version} changes in the cluster`);
   try {
-    return await askKubernetes(await machineAt(address).adminKubeconfig(), version, apiServers);
+    const kubeconfig = await clients.machine(address).adminKubeconfig();
+    return await clients.askKubernetes(kubeconfig, version, apiServers);
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    reportOf(machine)(
+    report(
       `images: not known what Kubernetes ${version} changes in the cluster (${lastLine(error)})`,
     );
     return [];
