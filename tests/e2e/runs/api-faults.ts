@@ -4,10 +4,10 @@ import type { Lab } from "../../../lab/cluster/lab";
 import { parseOptions } from "../../../lab/options";
 import { takeSnapshot } from "../../../lab/run/take-snapshot";
 import type { RunningLab } from "../../../lab/run/running-lab";
-import { downPhase } from "../../../lab/run/take-down";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { type ApiFault, type ApiProxy, startApiProxy } from "./api-proxy";
+import { destroyAndFindLeftovers } from "./lab-updates";
 import { runAsProgram, openLab } from "./run-as-program";
 
 /** Result of an update during which the API server fails now and then. */
@@ -85,7 +85,6 @@ async function run(session: Session): Promise<ApiFaultsRun> {
   }
   const { report } = await update(lab, lab.engine, (line) => console.error(line));
   const { create, update: updated, replace, delete: deleted } = report.changes;
-  await downPhase.run(lab, (line) => console.error(`down: ${line}`));
   return {
     updates,
     unchangedUpdate: {
@@ -93,7 +92,7 @@ async function run(session: Session): Promise<ApiFaultsRun> {
       reboots: Object.values(report.reboots).reduce((sum, count) => sum + count, 0),
       changed: create + updated + replace + deleted,
     },
-    leftovers: lab.report.left ?? lab.report.failures.map(({ cause }) => cause),
+    leftovers: await destroyAndFindLeftovers(lab),
   };
 }
 

@@ -2,32 +2,25 @@ import { labTimeouts } from "../../../lab/clock";
 import type { Lab } from "../../../lab/cluster/lab";
 import { isReady } from "../../../lab/kubernetes/node";
 import { parseOptions } from "../../../lab/options";
-import type { UpdateReport } from "../../../lab/run/report";
 import type { RunningLab } from "../../../lab/run/running-lab";
 import { takeSnapshot } from "../../../lab/run/take-snapshot";
-import { downPhase } from "../../../lab/run/take-down";
-import { engineConfig, openEngine, update } from "../../../lab/run/updates";
+import { engineConfig, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { untilSeen } from "../../../lab/until";
+import { destroyAndFindLeftovers, updateWithOutput, type UpdateWithOutput } from "./lab-updates";
 import { openLab, runAsProgram } from "./run-as-program";
-
-/** Result of one update, with its output. */
-export interface AwayUpdate extends UpdateReport {
-  diagnostics: string[];
-  lines: string[];
-}
 
 /** Results of the run. */
 export interface AwayRun {
-  firstUpdate: AwayUpdate;
+  firstUpdate: UpdateWithOutput;
   /** Edits of the chart, of the power limit and of the other machine's driver, while the desk is off. */
-  updateWhileAway: AwayUpdate;
+  updateWhileAway: UpdateWithOutput;
   /** The next update, while the desk is still off. */
-  unchangedWhileAway: AwayUpdate;
+  unchangedWhileAway: UpdateWithOutput;
   /** The update after the desk was switched on again. */
-  updateAfterReturn: AwayUpdate;
+  updateAfterReturn: UpdateWithOutput;
   /** An update of the unchanged stack. */
-  unchangedUpdate: AwayUpdate;
+  unchangedUpdate: UpdateWithOutput;
   /** Objects and settings that the destroy left behind. */
   leftovers: string[];
 }
@@ -67,7 +60,7 @@ async function run(session: Session): Promise<AwayRun> {
     await lab.engine.configure(engineConfig(lab));
   };
 
-  const firstUpdate = await runUpdate(lab);
+  const firstUpdate = await updateWithOutput(lab);
   await lab.machines.fault("desk", { kind: "off", times: 1 });
   await waitForDesk(lab, false);
   const { desk, server } = spec.machines as Record<
@@ -79,21 +72,19 @@ async function run(session: Session): Promise<AwayRun> {
     driver: { branch: "lts" },
     machines: { desk, server: { ...server, powerLimit: 250 } },
   });
-  const updateWhileAway = await runUpdate(lab);
-  const unchangedWhileAway = await runUpdate(lab);
+  const updateWhileAway = await updateWithOutput(lab);
+  const unchangedWhileAway = await updateWithOutput(lab);
   await lab.machines.fault("desk", { kind: "off", times: 0 });
   await waitForDesk(lab, true);
-  const updateAfterReturn = await runUpdate(lab);
-  const unchangedUpdate = await runUpdate(lab);
-  await downPhase.run(lab, (line) => console.error(`down: ${line}`));
-  const leftovers = lab.report.left ?? lab.report.failures.map(({ cause }) => cause);
+  const updateAfterReturn = await updateWithOutput(lab);
+  const unchangedUpdate = await updateWithOutput(lab);
   return {
     firstUpdate,
     updateWhileAway,
     unchangedWhileAway,
     updateAfterReturn,
     unchangedUpdate,
-    leftovers,
+    leftovers: await destroyAndFindLeftovers(lab),
   };
 }
 
@@ -105,15 +96,6 @@ async function waitForDesk(lab: RunningLab, ready: boolean): Promise<void> {
     async () => (await lab.kubernetes.nodes())["desk"]!,
     (node) => isReady(node) === ready,
   );
-}
-
-async function runUpdate(lab: RunningLab): Promise<AwayUpdate> {
-  const lines: string[] = [];
-  const { report, diagnostics } = await update(lab, lab.engine, (line) => {
-    console.error(line);
-    lines.push(line);
-  });
-  return { ...report, diagnostics, lines };
 }
 
 runAsProgram(run);

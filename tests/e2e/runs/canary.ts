@@ -4,10 +4,10 @@ import type { MachineState } from "../../../lab/machines";
 import { parseOptions } from "../../../lab/options";
 import { takeSnapshot } from "../../../lab/run/take-snapshot";
 import type { RunningLab } from "../../../lab/run/running-lab";
-import { downPhase } from "../../../lab/run/take-down";
-import { engineConfig, openEngine, update } from "../../../lab/run/updates";
+import { engineConfig, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { failingMachine, upgrade, workerCount } from "./canary-upgrade";
+import { destroyAndFindLeftovers, updateWithOutput } from "./lab-updates";
 import { runAsProgram, openLab } from "./run-as-program";
 
 /** Begin and end of a machine's upgrade, in lab seconds. */
@@ -72,27 +72,21 @@ async function run(session: Session): Promise<CanaryRun> {
   const failedUpdate = await runUpdate(lab);
   const repairingUpdate = await runUpdate(lab);
   const unchangedUpdate = await runUpdate(lab);
-  await downPhase.run(lab, (line) => console.error(`down: ${line}`));
-  const leftovers = lab.report.left ?? lab.report.failures.map(({ cause }) => cause);
   return {
     firstUpdate,
     failedUpdate,
     repairingUpdate,
     unchangedUpdate,
-    leftovers,
+    leftovers: await destroyAndFindLeftovers(lab),
   };
 }
 
 async function runUpdate(lab: RunningLab): Promise<CanaryUpdate> {
   const statesBefore = await lab.machines.state();
-  const lines: string[] = [];
-  const { report, diagnostics } = await update(lab, lab.engine, (line) => {
-    console.error(line);
-    lines.push(line);
-  });
+  const { result, diagnostics, lines } = await updateWithOutput(lab);
   const [statesAfter, nodes] = [await lab.machines.state(), await lab.kubernetes.nodes()];
   return {
-    result: report.result,
+    result,
     upgrades: Object.entries(statesAfter)
       .flatMap(([machine, state]) => upgradePeriodOf(machine, state, statesBefore[machine]!))
       .sort((a, b) => a.begin - b.begin),
