@@ -54,13 +54,16 @@ export class Clients {
    * @throws Failure if there is a kubeconfig that cannot be read.
    */
   cluster(): KubernetesCluster | undefined {
-    const { kubeconfig, unreadableKubeconfig, secrets } = this.credentials;
+    const { kubeconfig, unreadableKubeconfig } = this.credentials;
     if (unreadableKubeconfig !== undefined) throw new Failure(unreadableKubeconfig);
-    if (kubeconfig === undefined) return undefined;
-    return persistent(systemClock, new KubernetesCluster(configOf(kubeconfig), secrets));
+    return kubeconfig === undefined ? undefined : this.clusterAt(kubeconfig);
   }
 
-  /** The Kubernetes client of a kubeconfig that the program has fetched itself. */
+  /**
+   * The Kubernetes client of a kubeconfig, e.g. of one that the program has fetched from a machine.
+   *
+   * @throws Failure if the kubeconfig cannot be read.
+   */
   clusterAt(kubeconfig: string): KubernetesCluster {
     const secrets = [...this.credentials.secrets, ...secretValues(kubeconfig)];
     return persistent(systemClock, new KubernetesCluster(configOf(kubeconfig), secrets));

@@ -17,13 +17,17 @@ export function pictureOf(command: string, lines: readonly string[]): string {
     ...stages.map((text) => ({ text, style: "good" })),
     ...tables.map((text) => ({ text, style: "" })),
   ];
-  const texts = rows.flatMap(({ text, style }, index) =>
-    text === ""
-      ? []
-      : `<text x="${margin}" y="${22 + index * lineHeight}"${style === "" ? "" : ` class="${style}"`}>${escape(text)}</text>`,
-  );
+  const height = rows.length * lineHeight + 2 * margin;
+  const texts = rows.flatMap(({ text, style }, index) => {
+    if (text === "") return [];
+    const attribute = style === "" ? "" : ` class="${style}"`;
+    const y = 22 + index * lineHeight;
+    return `<text x="${margin}" y="${y}"${attribute}>${escape(text)}</text>`;
+  });
+  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
+  const label = `role="img" aria-label="A run of ${escape(command)}"`;
   return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" role="img" aria-label="A run of ${escape(command)}" width="${width}" height="${rows.length * lineHeight + 2 * margin}" viewBox="0 0 ${width} ${rows.length * lineHeight + 2 * margin}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" ${label} ${size}>`,
     `<style>text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#e6e6e6;white-space:pre}.good{fill:#9ece6a}.dim{fill:#8b93a7}</style>`,
     `<rect width="100%" height="100%" rx="8" fill="#1a1b26"/>`,
     ...texts,

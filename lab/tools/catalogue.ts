@@ -72,7 +72,8 @@ const containerdOf = (tool: ToolDefinition, version: string | undefined): ToolDe
 /**
  * Arguments of every command that compiles the lab's Go packages. Go reuses a compiled package only for the same
  * arguments. No program keeps debugging information (`-s -w`), and compiling it takes a tenth of a build. Inlining
- * (without `-l`) takes a sixth. Only Go's own packages keep it, since they are small and most of the work runs in them.
+ * (without `-l`) takes a sixth, so only Go's own packages have it. A warm lab took 21.4 s of CPU without it, and 20.6 s
+ * with it (two cores, two runs each).
  */
 export const compileFlags: readonly string[] = [
   "-trimpath",

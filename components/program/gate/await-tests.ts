@@ -28,10 +28,10 @@ export type TestedCluster = Pick<
 
 /**
  * Waits for the smoke test of every machine of the task. A test requests one GPU resource unit (card, slice or MIG
- * device) and evicts no pod. If running pods use all units for as long as `patience`, the gate gives up the test. It records the
- * machine as untested, with the pods' names. This is no failure, because the running pods show that the machine gives
- * its cards to pods. If the gate waited for these pods to end, an update of a busy cluster would never end. The gate
- * repeats a test that failed in an earlier run, or that an earlier run gave up.
+ * device) and evicts no pod. If running pods use all units for as long as `patience`, the gate gives up the test. It
+ * records the machine as untested, with the pods' names. This is no failure, because the running pods show that the
+ * machine gives its cards to pods. If the gate waited for these pods to end, an update of a busy cluster would never
+ * end. The gate repeats a test that failed in an earlier run, or that an earlier run gave up.
  *
  * @throws Failure with every test that failed or did not pass within the limit: the state of its pods, the units that
  * the node offers, the pods that use them, and the state of the device plugin.

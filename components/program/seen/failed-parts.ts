@@ -7,7 +7,8 @@
  *
  * If no API server of the cluster answers, a failed one is not among them: the kubelet asks an API server whether Talos
  * may list the pods. Talos cannot refresh the statuses of static pods then (seen on v1.13.9), and keeps the old ones
- * (internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go). `answersKubernetes` (upgrade/health.ts) covers this case.
+ * (internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go). For this case, upgrade/health.ts asks the API
+ * server itself.
  */
 export function failedParts(unmet: readonly string[]): string[] {
   return unmet.flatMap((condition) => {

@@ -11,7 +11,7 @@ import { BOOT, startTestBed, RELEASE, reasonsToSkip, type TestBed } from "./test
  */
 const reasons = [
   ...reasonsToSkip(["1", ...releases]),
-  // Talos signs only images that systemd-boot starts.
+  // The disk with the signed image starts by systemd-boot (test-bed.ts).
   ...(BOOT === "systemd-boot" ? [] : [`TALOS_GPU_REAL_BOOT asks for ${BOOT}`]),
   ...(programOnPath("swtpm") === undefined ? ["there is no swtpm (apt-get install swtpm)"] : []),
 ].join("; ");

@@ -165,7 +165,9 @@ var Faults = []string{
 	"drop-connection", // API calls are carried out, and the connection is lost before the answer
 	"hang",            // API calls are never answered
 	"pull-error",      // image pulls fail
-	"off",             // the machine loses power, and gets it back when this fault is set to 0 times
+	// The machine loses power, and gets it back when this fault is set to 0 times. Power cuts of Talos itself are in
+	// lab/docs/conformance.md.
+	"off",
 }
 
 // Fault gives the machine a fault for a number of times.
