@@ -23,6 +23,15 @@ function commandBlocks(): string[][] {
     .filter((lines) => lines.some((line) => /\bmine\b/.test(line)));
 }
 
+/** The page's example of a command of one's own folder, as a command of a clone. */
+const exampleInClone = "npm run plan -- --stack mine";
+
+/** The line for the journey, which runs in a clone and whose lab has another machine. */
+const lineInClone = (line: string): string =>
+  line
+    .replace(/^npx talos-gpu (\w+)/, "npm run $1 --")
+    .replace("--machine gpu-1", "--machine velaryon");
+
 /** These lines are left out: the lab sets the variables, and other tests run a lab. */
 const isInJourney = (line: string): boolean => !/^(export |npm run lab )/.test(line);
 
@@ -40,12 +49,14 @@ const edit = {
 
 test("the commands of docs/use.md lead from a running cluster to a running stack, and from an edit to the next update", async () => {
   const [firstBlock, blockAfterEdit] = commandBlocks() as [string[], string[]];
-  const firstCommands = firstBlock.filter(isInJourney);
-  const commandsAfterEdit = blockAfterEdit.filter(isInJourney);
+  const firstCommands = firstBlock.filter(isInJourney).map(lineInClone);
+  const commandsAfterEdit = blockAfterEdit.filter(isInJourney).map(lineInClone);
   const verbs = [...firstCommands, ...commandsAfterEdit].map(
     (line) => /^(?:npm run |pulumi )(?:stack )?(\w+)/.exec(line)?.[1],
   );
   expect(verbs).toEqual(["discover", "plan", "init", "preview", "up", "plan", "up"]);
+  expect(firstCommands).toContain(exampleInClone);
+  expect(usePage).toContain(exampleInClone);
   for (const line of policyCommands) expect(operationsPage).toContain(line);
   const steps = [...firstCommands, ...policyCommands, edit, ...commandsAfterEdit];
   const input: JourneyInput = { stack: "velaryon", steps };

@@ -60,7 +60,7 @@ test("pulumi new copies the template, and prints the next steps", async () => {
     "--generate-only",
     "--yes",
   );
-  expect(output).toMatch(/npx talos-gpu import .*\n.*npx talos-gpu plan\n/);
+  expect(output).toMatch(/npx talos-gpu import .*\n.*npx talos-gpu plan --stack mine\n/);
   const project = fs.readFileSync(path.join(folder, "Pulumi.yaml"), "utf8");
   expect(parse(project)).toMatchObject({ name: "gpus", runtime: { name: "nodejs" } });
   expect(project).not.toContain("quickstart");
