@@ -124,6 +124,7 @@ type Snapshot struct {
 	Runtimes       []string // containerd's runtime handlers, e.g. runc, nvidia
 	NRI            bool     // whether containerd accepts NRI plugins
 	DefaultRuntime string   // the handler of pods without a RuntimeClass
+	On             bool     // whether the machine has power and its API answers; false between two boots
 	KubeletRunning bool     // whether the kubelet's service is up
 	// NodeWants is what Talos wants on the node: values by `label KEY` and `annotation KEY`, and `value:Effect` by
 	// `taint KEY`.

@@ -131,9 +131,11 @@ func (s *session) until(doing string, try func() error) bool {
 }
 
 // shutdown ends the session like a machine that shuts down. It reports the node as not ready (kubernetes
-// pkg/kubelet/nodeshutdown). Then the containers end with the machine, and nothing reports their end.
+// pkg/kubelet/nodeshutdown). Then the containers end with the machine, and nothing reports their end. A machine that
+// loses power reports nothing. The controller manager then finds out, and marks the node's pods as not ready. It marks
+// no pods if the kubelet itself reported the node (kubernetes v1.36 pkg/controller/nodelifecycle, monitorNodeHealth).
 func (s *session) shutdown() {
-	if s.ctx.Err() == nil {
+	if s.ctx.Err() == nil && s.machine.Snapshot().On {
 		s.node.Leave(s.ctx)
 	}
 	s.cancel()

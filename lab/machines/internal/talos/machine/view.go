@@ -82,6 +82,7 @@ func (m *Machine) snapshot() host.Snapshot {
 		Runtimes:           slices.Clone(now.cri.effective.Runtimes),
 		NRI:                now.cri.effective.NRI,
 		DefaultRuntime:     now.cri.effective.Default,
+		On:                 now.api != nil,
 		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before that there is no Kubernetes API to join
 		NodeWants:          configuration.NodeWants(m.s.active, image.SchematicID, image.Extensions),
 		RegisterWithTaints: configuration.RegisterWithTaints(m.s.active),
