@@ -21,7 +21,7 @@ import type {
   PodToleration,
   ReleaseRecipe,
 } from "../types";
-import { type Ground, mergeValues, repositoryOf } from "./values";
+import { type Ground, mergeValues, repositoryOf, updateStrategyFor } from "./values";
 
 /** Namespaces that Kubernetes creates itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
@@ -55,7 +55,14 @@ export function kubernetesRecipe(
   const { deviceClass } = gpuProviderOf(mode);
   const release =
     externalProvider?.release ??
-    releaseOf(mode, { spec, injection, tolerations, nodeSelector, config });
+    releaseOf(mode, {
+      spec,
+      injection,
+      tolerations,
+      nodeSelector,
+      config,
+      updateStrategy: updateStrategyFor(spec),
+    });
   const namespace = externalProvider ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
   const isManagedOutside =

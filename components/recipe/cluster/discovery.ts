@@ -1,19 +1,25 @@
 import { withControlPlane } from "../machine/taints";
 import type { DevicePluginSpec, GpuOperatorSpec, MachineSpec } from "../spec/index";
-import type { PodToleration } from "../types";
-import type { ChartInput } from "./values";
-import { anyText, valueAt } from "../mapping";
+import type { ChartInput, Ground } from "./values";
+import { anyText, defined, valueAt } from "../mapping";
 
 /**
  * Chart values that let Node Feature Discovery run on machines with taints. The worker runs on each machine. The master
  * writes the labels, and removes them when the release is removed. Master and garbage collector (`gc`) run on any
  * machine; by default they tolerate at most the taint of control planes (node-feature-discovery v0.15 to v0.19,
  * deployment/helm, values.yaml). Without these values, master and collector stay Pending if every node has a taint. The
- * removal of the release then waits for the hook that removes the labels.
+ * removal of the release then waits for the hook that removes the labels. Charts before 0.18 ignore the update strategy.
  */
-export function discoveryTolerations(machines: PodToleration[]): ChartInput {
+export function discoveryValues({
+  tolerations: machines,
+  updateStrategy,
+}: Pick<Ground, "tolerations" | "updateStrategy">): ChartInput {
   const tolerations = withControlPlane(machines);
-  return { worker: { tolerations }, master: { tolerations }, gc: { tolerations } };
+  return {
+    worker: { tolerations, ...defined({ updateStrategy }) },
+    master: { tolerations },
+    gc: { tolerations },
+  };
 }
 
 /**

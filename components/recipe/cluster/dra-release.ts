@@ -20,6 +20,7 @@ export function draRelease(dra: DraSpec, { tolerations, nodeSelector }: Ground):
     // This value is for memory that the machines of a rack share by NVLink. That is another driver of the same chart,
     // with a controller, and no claim of a card needs it.
     resources: { computeDomains: { enabled: false } },
+    // The chart already replaces all pods of the kubelet plugin at once.
     kubeletPlugin: { nodeSelector, tolerations },
   });
 }

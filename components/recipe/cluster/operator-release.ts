@@ -4,7 +4,7 @@ import type { GpuOperatorSpec } from "../spec/index";
 import { withControlPlane } from "../machine/taints";
 import type { Injection, ReleaseRecipe } from "../types";
 import { exporterCounters } from "./exporter";
-import { discoveryTolerations } from "./discovery";
+import { discoveryValues } from "./discovery";
 import { type ChartInput, type Ground, mergeValues, releaseOfGpuProvider } from "./values";
 
 /**
@@ -20,13 +20,20 @@ export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): Rele
   return releaseOfGpuProvider("operator", operator, packageValues);
 }
 
-function commonValues({ spec, tolerations, config }: Ground): ChartInput {
+function commonValues(ground: Ground): ChartInput {
+  const { spec, tolerations, config, updateStrategy } = ground;
   return {
     driver: { enabled: false },
     toolkit: { enabled: false },
     // A list in the values replaces the chart's, so each list repeats the chart's own entries.
-    daemonsets: { tolerations },
-    "node-feature-discovery": discoveryTolerations(tolerations),
+    daemonsets: {
+      tolerations,
+      // The ClusterPolicy has this number as text.
+      ...(updateStrategy && {
+        rollingUpdate: { maxUnavailable: String(updateStrategy.rollingUpdate.maxUnavailable) },
+      }),
+    },
+    "node-feature-discovery": discoveryValues(ground),
     // The operator's own pod belongs to no machine, and every machine may have a taint.
     operator: { tolerations: withControlPlane(tolerations) },
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.

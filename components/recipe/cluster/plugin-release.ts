@@ -1,9 +1,9 @@
 import * as semver from "semver";
 import type { DevicePluginSpec } from "../spec/index";
 import type { Injection, ReleaseRecipe } from "../types";
-import { discoveryTolerations, pluginDiscovers } from "./discovery";
+import { discoveryValues, pluginDiscovers } from "./discovery";
 import { type ChartInput, type Ground, releaseOfGpuProvider } from "./values";
-import { isMapping, valueAt } from "../mapping";
+import { defined, isMapping, valueAt } from "../mapping";
 
 /** Device list strategies of the plugin (k8s-device-plugin, api/config/v1/consts.go). */
 export const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
@@ -18,13 +18,14 @@ export function strategiesIn(value: unknown): string[] {
 
 /** The standalone device plugin's release. */
 export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): ReleaseRecipe {
-  const { spec, injection, tolerations, nodeSelector, config } = ground;
+  const { spec, injection, tolerations, nodeSelector, config, updateStrategy } = ground;
   const packageValues = {
     ...(injection === "nri" ? {} : { runtimeClassName: "nvidia" }),
     nodeSelector,
     // The chart's own entry is repeated, because a list replaces the chart's.
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
-    ...(pluginDiscovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
+    ...(pluginDiscovers(plugin) ? { nfd: discoveryValues(ground) } : {}),
+    ...defined({ updateStrategy }),
     ...devices(plugin, injection),
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
     // Always set: without it, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit

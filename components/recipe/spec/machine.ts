@@ -205,9 +205,12 @@ export interface MachineDefaultsSpec {
    * The machine must be online for the update that adds it. No smoke test runs on a machine that is away. A preview
    * finds out whether the machine is offline; in your own program, `GpuCluster.withFacts` finds it out. They cannot find
    * it out with `bootstrap: true`: write the machine's name in `away` while the machine is off.
+   *
+   * A pod on a node that is off stops the rollout of its DaemonSet on all other nodes. The stack's chart values
+   * therefore let one more pod be unavailable for each such machine.
    * @default `false`
    * @example `true`
-   * @causes nothing by itself
+   * @causes an update of the GPU provider's release
    */
   mayBeAway?: boolean;
   /**

@@ -1,0 +1,68 @@
+import { expectPlan } from "./expect-plan";
+
+// A pod on a node that is off stops a rollout with the charts' default of one unavailable pod.
+
+const rollout = (maxUnavailable: number) => ({
+  type: "RollingUpdate",
+  rollingUpdate: { maxUnavailable },
+});
+
+test("with a machine that may be away, the device plugin's chart allows two unavailable pods", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: { mayBeAway: true },
+      change: {
+        gpuOperator: null,
+        devicePlugin: { version: "0.18.2", values: { gfd: { enabled: true } } },
+      },
+    },
+    {
+      kubernetes: {
+        release: {
+          values: { updateStrategy: rollout(2), nfd: { worker: { updateStrategy: rollout(2) } } },
+        },
+      },
+    },
+  ));
+
+test("with a machine that may be away, the operator's chart allows two unavailable pods", () =>
+  expectPlan(
+    { talosVersion: "v1.12.6", machine: { mayBeAway: true } },
+    {
+      kubernetes: {
+        release: {
+          values: {
+            daemonsets: { rollingUpdate: { maxUnavailable: "2" } },
+            "node-feature-discovery": { worker: { updateStrategy: rollout(2) } },
+          },
+        },
+      },
+    },
+  ));
+
+test("if no machine may be away, the charts keep their update strategy", () =>
+  expectPlan(
+    { talosVersion: "v1.12.6" },
+    { kubernetes: { release: { values: { daemonsets: { rollingUpdate: null } } } } },
+  ));
+
+test("an update strategy in the chart values of the stack replaces the package's", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: { mayBeAway: true },
+      change: {
+        gpuOperator: null,
+        devicePlugin: {
+          version: "0.18.2",
+          values: { updateStrategy: { rollingUpdate: { maxUnavailable: "100%" } } },
+        },
+      },
+    },
+    {
+      kubernetes: {
+        release: { values: { updateStrategy: { rollingUpdate: { maxUnavailable: "100%" } } } },
+      },
+    },
+  ));
