@@ -87,6 +87,11 @@ export function makeFleet(
   return {
     stages: {
       dependsOn: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
+      cordoned: new Map(
+        machines
+          .filter(({ awaitsTest }) => awaitsTest)
+          .map((machine) => [machine.name, madeMachines.get(machine.name)!.upgraded.bootId()]),
+      ),
       ...(rest.length > 0 ? { rest: makeRest } : {}),
     } satisfies Stages,
     /**

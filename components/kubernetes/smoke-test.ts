@@ -56,7 +56,7 @@ export const testRequest = (
  *
  * @param name Name of the resource, short enough for the digits that Pulumi adds.
  * @param limit Seconds within which the test must pass. They include the wait for the device plugin and for the image.
- * @param of The results of `testPriority` and `testRequest`.
+ * @param placement The results of `testPriority` and `testRequest`, and whether the test also runs on a cordoned node.
  */
 export function smokeTest(
   name: string,
@@ -66,7 +66,12 @@ export function smokeTest(
   {
     priority: priorityClassName,
     testGpuRequest: testRequestOfGpu,
-  }: { priority: pulumi.Input<string>; testGpuRequest?: GpuRequest | undefined },
+    ifCordoned,
+  }: {
+    priority: pulumi.Input<string>;
+    testGpuRequest?: GpuRequest | undefined;
+    ifCordoned: boolean;
+  },
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
   const testedParts = whatIsTested(recipe, machine);
@@ -95,7 +100,7 @@ export function smokeTest(
         activeDeadlineSeconds: limit + 60,
         template: {
           metadata: { labels: labels("gpu-smoke-test"), annotations: { "talos-gpu/tests": hash } },
-          spec: { ...testPod(recipe, machine, testRequestOfGpu), priorityClassName },
+          spec: { ...testPod(recipe, machine, testRequestOfGpu, ifCordoned), priorityClassName },
         },
       },
     },
@@ -141,6 +146,7 @@ function testPod(
   recipe: KubernetesRecipe,
   machine: MachineRecipe,
   request: GpuRequest | undefined,
+  ifCordoned: boolean,
 ): k8s.types.input.core.v1.PodSpec {
   const mig = splitOf(recipe, machine);
   const runtimeClassName = askingClass(recipe);
@@ -156,13 +162,20 @@ function testPod(
     ...request?.pod,
     // Talos sets the host name label to the node's name.
     nodeSelector: { "kubernetes.io/hostname": machine.name, ...(mig ? split : {}) },
-    tolerations: podTolerations(recipe.tolerations),
+    tolerations: [...podTolerations(recipe.tolerations), ...(ifCordoned ? [cordon] : [])],
     restartPolicy: "Never", // keeps a failed pod's log
     automountServiceAccountToken: false,
     ...(mig?.only === undefined ? {} : { initContainers: [sliceCheck(mig.only, container)] }),
     containers: [{ name: "smoke-test", ...container }, onlooker(recipe)],
   };
 }
+
+/** Toleration of a cordoned node. The pods of DaemonSets get it from Kubernetes. */
+const cordon = {
+  key: "node.kubernetes.io/unschedulable",
+  operator: "Exists",
+  effect: "NoSchedule",
+};
 
 /**
  * A container of the same image that requests no card and reports which cards it sees. With NVIDIA's runtime, an image

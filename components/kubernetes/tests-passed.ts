@@ -12,6 +12,8 @@ import { outlasting } from "./timeouts";
 export interface SmokeTest {
   machine: MachineRecipe;
   job: k8s.batch.v1.Job;
+  /** Id of the machine's boot, if its node stays cordoned until the test has passed. Default: the node is not cordoned. */
+  bootId?: pulumi.Output<string> | undefined;
 }
 
 /** The smoke tests that the gate waits for, and the time limit of the wait. */
@@ -49,8 +51,8 @@ export function testsPassed(
   { recipe, smokeTests, limit, secrets, mustPass = false, reconcileToken, putBack }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
-  const createdJobs = smokeTests.map(({ job: { metadata } }) =>
-    pulumi.output({ job: metadata.name, uid: metadata.uid }),
+  const createdJobs = smokeTests.map(({ job: { metadata }, bootId }) =>
+    pulumi.output({ job: metadata.name, uid: metadata.uid, ...(bootId && { bootId }) }),
   );
   const task = pulumi.all(createdJobs).apply((jobs) =>
     JSON.stringify({

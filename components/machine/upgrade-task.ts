@@ -22,6 +22,7 @@ export const upgradeTaskOf = (
   drain: machine.drain,
   ...(machine.installs ? { installs: true } : {}),
   ...(machine.updatesAddons ? { addons: true } : {}),
+  ...(machine.awaitsTest ? { awaitsTest: true } : {}),
   otherControlPlanes: machine.otherControlPlanes,
   timeouts: machine.timeouts,
 });

@@ -14,6 +14,8 @@ export interface Upgraded {
   report: pulumi.Output<MachineReport>;
   /** The resource that upgraded the machine. */
   resource: pulumi.Resource;
+  /** Returns the id of the boot in which the upgrade ended. A function, because each output costs time. */
+  bootId: () => pulumi.Output<string>;
 }
 
 /** Talos release, image and driver that a machine reports. */
@@ -57,7 +59,8 @@ export function upgradeMachine(
     const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
     return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
   });
-  return { report, resource: program };
+  const bootId = () => answerOf(program, (answer) => upgradeResult.parse(answer).bootId);
+  return { report, resource: program, bootId };
 }
 
 type Use = Pick<ProgramUse, "verb" | "task" | "neededCredentials" | "limit">;

@@ -113,6 +113,11 @@ export const upgradeTask = z.strictObject({
    */
   addons: z.boolean().optional(),
   /**
+   * Whether a node that this program has cordoned stays cordoned. The gate uncordons it once the machine's smoke test
+   * has passed. Default false.
+   */
+  awaitsTest: z.boolean().optional(),
+  /**
    * Whether to reboot the machine if it agrees with the stack. If the machine differs from the stack, the task fails.
    * Default false.
    */
@@ -240,6 +245,11 @@ export const gateTask = z.strictObject({
        * UID of the Job. The program ignores the UID; Pulumi runs the program again if a new Job has replaced this one.
        */
       uid: z.string().optional(),
+      /**
+       * Boot id of the machine after its upgrade, if its node stays cordoned until the test has passed. The program
+       * ignores the id; Pulumi runs the program again after a reboot, so that the program uncordons the node.
+       */
+      bootId: z.string().optional(),
       /** Name of the GPU resource, e.g. `nvidia.com/gpu`; the Job requests one unit of it. */
       resource: z.string().min(1),
       /** Number of units that the node should offer. Default: any number. */

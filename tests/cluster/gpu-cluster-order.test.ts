@@ -338,6 +338,15 @@ describe("order", () => {
       tests: [{ machine: "w3" }],
     });
     expect(JSON.parse(gate.inputs.stdin as string)).not.toHaveProperty("mustPass");
+    // A pod that waits for a GPU must not take the first machine's card before the test.
+    const awaitsTest = (name: string): unknown =>
+      (JSON.parse(upgradeOf(name).inputs.stdin as string) as { awaitsTest?: boolean }).awaitsTest;
+    expect(["cp1", "w1", "w3"].map(awaitsTest)).toEqual([undefined, undefined, true]);
+    const cordon = { key: "node.kubernetes.io/unschedulable", operator: "Exists" };
+    const tolerationsOf = (name: string): unknown =>
+      smokeTestOf(name).inputs.spec.template.spec.tolerations;
+    expect(tolerationsOf("w3")).toContainEqual(expect.objectContaining(cordon));
+    expect(tolerationsOf("w1")).not.toContainEqual(expect.objectContaining(cordon));
     expectDependsOn(run, findResource(run, resourceTypes.deployment, "ollama-deployment"), gate);
   });
 

@@ -33,6 +33,7 @@ export const plannedMachine: PlannedMachine = {
   timeouts: { pull: "10m", drain: "5m", reboot: "30m", verify: "5m" },
   installs: false,
   updatesAddons: false,
+  awaitsTest: false,
   otherControlPlanes: [],
 };
 /** Values that may occur only in secret inputs. */

@@ -6,6 +6,7 @@ import type { Report } from "../progress";
 import { type GateResult, type GateTask, UNTESTED } from "../task";
 import { isDeviceClass } from "../../recipe/facts/gpu-provider";
 import type { Cluster } from "../cluster/cluster";
+import { CORDONED_BY, isCordonedByUs } from "../cluster/cordon-mark";
 import { isReady, schedulerWords, onlookerOutput } from "./pod-words";
 import { describeProgress, failureOf, unitsAndPlugin } from "./reasons";
 import { allInUse, namesOf, unitsOf } from "./units";
@@ -24,6 +25,7 @@ export type TestedCluster = Pick<
   | "suspend"
   | "remove"
   | "makeAnew"
+  | "uncordon"
 >;
 
 /**
@@ -31,7 +33,8 @@ export type TestedCluster = Pick<
  * device) and evicts no pod. If running pods use all units for as long as `patience`, the gate gives up the test. It
  * records the machine as untested, with the pods' names. This is no failure, because the running pods show that the
  * machine gives its cards to pods. If the gate waited for these pods to end, an update of a busy cluster would never
- * end. The gate repeats a test that failed in an earlier run, or that an earlier run gave up.
+ * end. The gate repeats a test that failed in an earlier run, or that an earlier run gave up. A test that must pass also
+ * runs on a cordoned node; the gate then uncordons the node.
  *
  * @throws Failure with every test that failed or did not pass within the limit: the state of its pods, the units that
  * the node offers, the pods that use them, and the state of the device plugin.
@@ -91,6 +94,7 @@ export async function awaitTests(
     }
     if (hasCondition(job, "Complete")) {
       if (!(await offersAllUnits(test))) return false;
+      if (mustPass) await uncordonNode(machine);
       result.passed.push(machine);
       return true;
     }
@@ -144,6 +148,16 @@ export async function awaitTests(
     result.untested[machine] = reason;
     reportChange(machine, notTestedText(reason));
     return true;
+  };
+
+  /**
+   * Makes a node schedulable that its upgrade has left cordoned until the test. The gate runs after these upgrades, so
+   * no upgrade still needs the node cordoned.
+   */
+  const uncordonNode = async (machine: string): Promise<void> => {
+    if (!isCordonedByUs(await cluster.node(machine))) return;
+    await cluster.uncordon(machine, CORDONED_BY);
+    report(`${machine}: node ${machine} is schedulable again`);
   };
 
   /**

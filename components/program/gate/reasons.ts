@@ -1,3 +1,4 @@
+import { isCordonedByUs, uncordonCommand } from "../cluster/cordon-mark";
 import type { V1Pod } from "@kubernetes/client-node";
 import type { FieldFinding } from "../../clients/failure";
 import { isDeviceClass, type GpuProvider, gpuProviders } from "../../recipe/facts/gpu-provider";
@@ -94,6 +95,7 @@ export async function failureOf(
     ({ pod }) => !pods.some(({ metadata }) => metadata?.uid === pod.metadata?.uid),
   );
   const refusal = pods.length === 0 ? await refusalOf(place, test) : undefined;
+  const isCordoned = mustPass && isCordonedByUs(await cluster.node(machine));
   const facts = [
     ...(refusal === undefined ? [] : [refusal]),
     ...pods.map(podWords).filter((words) => words !== ""),
@@ -105,11 +107,12 @@ export async function failureOf(
     field: `machines.${machine}`,
     problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
     why: mustPass
-      ? "upgrade.first lists this machine, so the other workers are updated only after a smoke test has passed on it"
+      ? "upgrade.first lists this machine, so the other workers are updated only after a smoke test has passed on it" +
+        (isCordoned ? ", and its node stays cordoned until then" : "")
       : "no workload may use a GPU before a smoke test has passed on it",
     remedy: isGone
       ? "run the update again with `--refresh`, which creates the Job again"
-      : `${mustPass && otherUsers.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again`,
+      : `${mustPass && otherUsers.length > 0 ? "free a GPU on the machine, or " : ""}fix the cause in parentheses (\`npx talos-gpu doctor\` shows more), then run the update again${isCordoned ? `. To give the node to pods without a test, run \`${uncordonCommand(machine)}\`` : ""}`,
   };
 }
 

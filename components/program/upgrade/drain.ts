@@ -163,7 +163,10 @@ export async function runsNothing({ machine, cluster, task, clock }: Run): Promi
   );
 }
 
-/** Makes the node schedulable again once it is ready, if this run or an earlier run cordoned it. */
+/**
+ * Makes the node schedulable again once it is ready, if this run or an earlier run cordoned it. If the machine awaits
+ * its smoke test, the node stays cordoned: a pod that waits for a GPU could otherwise take the card before the test.
+ */
 export async function uncordon(run: Run): Promise<void> {
   const { cluster, limits, report } = run;
   if (cluster === undefined) return;
@@ -181,6 +184,8 @@ export async function uncordon(run: Run): Promise<void> {
     }
     if (!state.ready) return { not: "not ready" };
     await run.taint?.(); // before the uncordon, or the scheduler could place pods first
+    if (run.task.awaitsTest)
+      return { done: `node ${node} stays cordoned until its smoke test has passed` };
     await cluster.uncordon(node, CORDONED_BY);
     return { done: `node ${node} is schedulable again` };
   };

@@ -5,7 +5,7 @@ import { defined, filled } from "../mapping";
 import { specFor } from "./apart";
 import type { DriverField } from "./losses";
 import { contractOf } from "../facts/contract";
-import { inUpgradeOrder } from "./order";
+import { inUpgradeOrder, upgradeStages } from "./order";
 
 /** Time limits of an upgrade's waits, as Go durations, e.g. `10m`. */
 export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "reboot" | "verify">>;
@@ -31,6 +31,11 @@ export interface PlannedMachine
    * the stack bootstraps.
    */
   updatesAddons: boolean;
+  /**
+   * Whether the node stays cordoned after a reboot until the smoke test of the machine has passed: a GPU machine of
+   * `upgrade.first`, if other workers wait for it.
+   */
+  awaitsTest: boolean;
   /**
    * Fields of `driver` that the stack does not set for an adopted machine, so that they follow from the card
    * (`driverFieldsFromCard`). Absent if the stack sets all of them.
@@ -69,6 +74,7 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
   };
   const controlPlanes = machines.filter(({ role }) => role === "controlplane");
   const lastControlPlane = inUpgradeOrder(controlPlanes).at(-1)?.name;
+  const tested = testedFirst(spec.upgrade, machines);
   return machines.map((machine) => {
     const ownSpec = spec.machines[machine.name]!;
     const { runningVersion, versionContract, drop } = ownSpec;
@@ -82,11 +88,27 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
         ...defined({ runningVersion, versionContract }),
       }),
       updatesAddons: spec.bootstrap === true && machine.name === lastControlPlane,
+      awaitsTest: tested.includes(machine.name),
       otherControlPlanes: controlPlanes
         .filter(({ name }) => name !== machine.name)
         .map(({ address }) => address),
     };
   });
+}
+
+/**
+ * Names of the machines whose nodes stay cordoned until their smoke tests have passed. Omni cordons and uncordons its
+ * machines itself.
+ */
+function testedFirst(upgrade: ClusterSpec["upgrade"], machines: MachineRecipe[]): string[] {
+  const { ahead, rest } = upgradeStages(machines, upgrade);
+  if (rest.length === 0) return [];
+  return ahead
+    .filter(
+      ({ name, gpuCount, configuration }) =>
+        gpuCount > 0 && configuration !== "omni" && upgrade?.first?.includes(name),
+    )
+    .map(({ name }) => name);
 }
 
 /**

@@ -5,6 +5,9 @@ export interface UpgradeSpec {
    * Each must have a GPU. The update upgrades these workers, then installs the GPU provider, and then waits until the
    * smoke tests of these workers have passed. A smoke test that gets no free GPU within `timeouts.gate` counts as
    * failed. The update upgrades the other workers afterwards.
+   *
+   * The node of such a worker stays cordoned from its drain until its smoke test has passed. Otherwise a pod that waits
+   * for a GPU could take the card before the test. With `drain: false` the node is not cordoned.
    * @default none: the update installs the GPU provider after all machines
    * @example `[gpu-1]`
    */

@@ -80,7 +80,15 @@ class FakeCluster implements TestedCluster {
   };
   podsOfJob = async () => this.testPods as any;
   warningsOfJob = async (): Promise<string[]> => this.warnings;
-  node = async () => ({ allocatable: this.allocatable }) as any;
+  /** Whether the node is cordoned, and by whose annotation. */
+  cordon: { unschedulable: boolean; annotations: Record<string, string> } = {
+    unschedulable: false,
+    annotations: {},
+  };
+  node = async () => ({ allocatable: this.allocatable, ...this.cordon }) as any;
+  uncordon = async (): Promise<void> => {
+    this.cordon = { unschedulable: false, annotations: {} };
+  };
   podsOn = async () => this.pods as any;
   /** Each pod except the driver's, which is the first, has one claimed card. */
   claimed = async () =>
@@ -128,6 +136,8 @@ interface GateRun {
     seconds?: number | { atLeast: number; lessThan: number };
     /** How often its Job was created again. */
     jobsMade?: number;
+    /** Whether the node is cordoned at the end. Default false. */
+    isCordoned?: boolean;
   };
 }
 
@@ -158,6 +168,7 @@ async function runGate(run: GateRun): Promise<void> {
   else expect(await result).toEqual({ passed: [], untested: { "gpu-1": expected.untested } });
   expect(cluster.suspended).toEqual("untested" in expected ? [`test-1: ${expected.untested}`] : []);
 
+  expect(cluster.cordon.unschedulable).toBe(expected.isCordoned ?? false);
   expect(lines[0]).toBe("waits up to 10m for the smoke test of gpu-1");
   if (expected.logs) expect(lines.slice(1)).toEqual(expected.logs);
   if (expected.secondLog) expect(lines[1]).toContain(expected.secondLog);
@@ -275,6 +286,44 @@ test("a smoke test that must pass fails if no GPU becomes free within the limit"
       seconds: 600,
       secondLog: "its smoke test waits up to 10m for a free GPU",
     },
+  }));
+
+const cordonedByUpgrade = {
+  unschedulable: true,
+  annotations: { "talos-gpu/cordoned-by": "c".repeat(64) },
+};
+
+test("a node that its upgrade left cordoned is uncordoned once the test that must pass has passed", () =>
+  runGate({
+    cluster: { cordon: cordonedByUpgrade },
+    mustPass: true,
+    job: "complete",
+    expect: {
+      passed: true,
+      logs: ["gpu-1: its smoke test passed", "gpu-1: node gpu-1 is schedulable again"],
+    },
+  }));
+
+test("after a test that must pass has failed, the node stays cordoned, and the failure names the command", () =>
+  runGate({
+    cluster: { cordon: cordonedByUpgrade },
+    mustPass: true,
+    events: [{ atSecond: 20, job: "failed" }],
+    expect: {
+      isCordoned: true,
+      error: [
+        "so the other workers are updated only after a smoke test has passed on it, and its node stays cordoned until then",
+        "To give the node to pods without a test, run `kubectl uncordon gpu-1 && kubectl annotate node gpu-1 talos-gpu/cordoned-by-`",
+      ],
+    },
+  }));
+
+test("a node that a user cordoned stays cordoned after its test", () =>
+  runGate({
+    cluster: { cordon: { unschedulable: true, annotations: {} } },
+    mustPass: true,
+    job: "complete",
+    expect: { passed: true, isCordoned: true },
   }));
 
 test("the smoke test uses a GPU that becomes free within the gate's patience", () =>

@@ -134,6 +134,47 @@ describe("a machine that differs from its stack", () => {
       expect: { node: { unschedulable: true, annotations: {} }, kubernetesCalls: ["evict app"] },
     }));
 
+  test("that awaits its smoke test leaves its node cordoned, also in the next run", () =>
+    runUpgrade(
+      {
+        task: { awaitsTest: true },
+        cluster: { podList: [pod("app")] },
+        expect: {
+          result: { rebooted: true },
+          kubernetesCalls: ["cordon", "evict app"],
+          node: { unschedulable: true, annotations: { "talos-gpu/cordoned-by": schematics.gpu } },
+          logsOnce: ["node gpu-1 stays cordoned until its smoke test has passed"],
+        },
+      },
+      {
+        task: { awaitsTest: true },
+        expect: {
+          result: { rebooted: false },
+          changesNothing: true,
+          node: { unschedulable: true, annotations: { "talos-gpu/cordoned-by": schematics.gpu } },
+        },
+      },
+    ));
+
+  test("that no longer awaits its smoke test gets its node uncordoned by the next run", () =>
+    runUpgrade(
+      { task: { awaitsTest: true }, expect: { node: { unschedulable: true } } },
+      {
+        expect: {
+          result: { rebooted: false },
+          kubernetesCalls: ["uncordon"],
+          node: { unschedulable: false, annotations: {} },
+        },
+      },
+    ));
+
+  test("that agrees with the stack is not cordoned for its smoke test", () =>
+    runUpgrade({
+      task: { awaitsTest: true },
+      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
+      expect: { changesNothing: true, node: { unschedulable: false } },
+    }));
+
   test("whose node Talos cordons is waited for until Talos uncordons it", () =>
     runUpgrade({
       cluster: { isOnlyNode: true },
