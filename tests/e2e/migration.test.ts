@@ -37,7 +37,7 @@ const migrations: [string, Migration][] = [
       machine: "gpu-2",
       deletedResources: ["release", "runtime-class"],
       workloads: ["ollama/ollama"],
-      finalState: { ...stateOnTalos113, gpus: "2" },
+      finalState: stateOnTalos113,
     },
   ],
   [
