@@ -75,9 +75,11 @@ export async function runsAddons(run: Run): Promise<boolean> {
   const cluster = clusterForAddons(run);
   if (cluster === undefined) return true;
   try {
-    const addons = await outdatedAddons(await run.machine.manifests(), cluster);
+    const manifests = await run.machine.manifests();
+    const addons = await outdatedAddons(manifests, cluster);
     if (addons.some(({ changer }) => changer === undefined)) return false;
     reportKept(run, addons);
+    await warnOfRollouts(run, manifests, cluster);
     return true;
   } catch (error) {
     if (!isTransient(error)) throw error;
@@ -137,6 +139,22 @@ export async function updateAddons(run: Run): Promise<void> {
   });
 }
 
+/**
+ * Warns of addons that have their release, but not all of their pods. An earlier run may have failed because these pods
+ * did not run. Their cause may as well have nothing to do with the update, so the run goes on.
+ */
+async function warnOfRollouts(
+  { report }: Run,
+  manifests: KubernetesManifest[],
+  cluster: NodeCluster,
+): Promise<void> {
+  for (const workload of addonsIn(manifests).map((addon) => addon.workload)) {
+    if ((await cluster.read(workload)) === undefined) continue;
+    for (const rollout of await unfinishedRollout(workload, cluster))
+      report(`warning: ${rollout}: look at \`kubectl -n kube-system get pods -o wide\``);
+  }
+}
+
 /** Reports the addons that keep their release. */
 function reportKept({ report }: Run, addons: OutdatedAddon[]): void {
   for (const { workload, change, changer } of addons)
@@ -177,17 +195,22 @@ async function outdatedAddons(
   cluster: NodeCluster,
 ): Promise<OutdatedAddon[]> {
   const outdated: OutdatedAddon[] = [];
-  for (const { id, objects } of manifests) {
-    if (!addonManifests.includes(id)) continue;
-    for (const workload of objects.filter(isWorkload)) {
-      const live = await cluster.read(workload);
-      if (live === undefined) continue;
-      const change = imageChanges(live, workload);
-      if (change !== "") outdated.push({ workload, objects, change, changer: otherChanger(live) });
-    }
+  for (const { workload, objects } of addonsIn(manifests)) {
+    const live = await cluster.read(workload);
+    if (live === undefined) continue;
+    const change = imageChanges(live, workload);
+    if (change !== "") outdated.push({ workload, objects, change, changer: otherChanger(live) });
   }
   return outdated;
 }
+
+/** The addons in a machine's manifests. */
+const addonsIn = (manifests: KubernetesManifest[]): Pick<OutdatedAddon, "workload" | "objects">[] =>
+  manifests
+    .filter(({ id }) => addonManifests.includes(id))
+    .flatMap(({ objects }) =>
+      objects.filter(isWorkload).map((workload) => ({ workload, objects })),
+    );
 
 /**
  * Applies an object of a manifest with the mark of Talos' inventory. Does nothing if a user or another tool changed the
