@@ -87,10 +87,10 @@ export function makeFleet(
   return {
     stages: {
       dependsOn: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
-      cordoned: new Map(
+      cordonedAt: new Map(
         machines
           .filter(({ awaitsTest }) => awaitsTest)
-          .map((machine) => [machine.name, madeMachines.get(machine.name)!.upgraded.bootId()]),
+          .map((machine) => [machine.name, madeMachines.get(machine.name)!.upgraded.cordonedAt()]),
       ),
       ...(rest.length > 0 ? { rest: makeRest } : {}),
     } satisfies Stages,

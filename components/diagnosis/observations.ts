@@ -2,6 +2,7 @@ import type * as k8s from "@kubernetes/client-node";
 import { offeredBy } from "../clients/kubernetes/devices";
 import { managingToolOf } from "../clients/kubernetes/managing-tool";
 import { reportedCards } from "../clients/kubernetes/reported-cards";
+import { CORDONED_BY } from "../program/cluster/cordon-mark";
 import { UNTESTED } from "../program/task";
 import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
@@ -244,6 +245,8 @@ export function observedNode(
     cards: reportedCards(node, slices),
     /** Whether the node is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
+    /** Whether the stack's update has cordoned the node. */
+    cordonedByUpdate: metadata?.annotations?.[CORDONED_BY] !== undefined,
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */
     taints: (spec?.taints ?? []).map(({ key, value, effect }) =>
       describeTaint({ key, effect, ...defined({ value }) }),

@@ -32,10 +32,10 @@ export interface Stages {
   /** Resources that the first step waits for: the machines with loaded drivers. */
   dependsOn: pulumi.Resource[];
   /**
-   * Ids of the boots in which the upgrades of machines ended, by node name, for the machines whose nodes stay cordoned
-   * until their smoke tests have passed. Default: there is no such machine.
+   * When upgrades left nodes cordoned for their smoke tests, by node name (`Upgraded.cordonedAt`). Default: no node
+   * stays cordoned.
    */
-  cordoned?: Map<string, pulumi.Output<string>>;
+  cordonedAt?: Map<string, pulumi.Output<string>>;
   /**
    * Creates the machines of the second stage, which wait for the smoke tests of `upgrade.first`. Returns the resources
    * to wait for, by the node name of each GPU machine. Default: there is no second stage.
@@ -69,7 +69,7 @@ export function gpuStack(
   plan: Plan,
   {
     dependsOn: ahead,
-    cordoned = new Map<string, pulumi.Output<string>>(),
+    cordonedAt = new Map<string, pulumi.Output<string>>(),
     rest,
     exposure,
     secrets = {},
@@ -127,12 +127,8 @@ export function gpuStack(
     // The test of a machine that is away does not change either.
     const options = isAway(machine) ? { ...testOpts, ignoreChanges: ["*"] } : testOpts;
     const resource = ownedName(name, names.get(machine.name)!);
-    const placement = { priority, testGpuRequest, ifCordoned: cordoned.has(machine.name) };
-    return {
-      machine,
-      job: smokeTest(resource, recipe, machine, limits.gate, placement, options),
-      bootId: cordoned.get(machine.name),
-    };
+    const requests = { priority, testGpuRequest };
+    return { machine, job: smokeTest(resource, recipe, machine, limits.gate, requests, options) };
   };
   const gateOf = (smokeTests: SmokeTest[], mustPass: boolean) => {
     const putBack = (mustPass ? firstStep : releaseStep).putBack(afterRelease);
@@ -144,6 +140,7 @@ export function gpuStack(
       limit: limits.gate,
       secrets,
       mustPass,
+      ...(mustPass ? { cordonedAt } : {}),
       putBack,
       reconcileToken,
     };

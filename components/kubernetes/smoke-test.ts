@@ -56,7 +56,7 @@ export const testRequest = (
  *
  * @param name Name of the resource, short enough for the digits that Pulumi adds.
  * @param limit Seconds within which the test must pass. They include the wait for the device plugin and for the image.
- * @param placement The results of `testPriority` and `testRequest`, and whether the test also runs on a cordoned node.
+ * @param of The results of `testPriority` and `testRequest`.
  */
 export function smokeTest(
   name: string,
@@ -66,12 +66,7 @@ export function smokeTest(
   {
     priority: priorityClassName,
     testGpuRequest: testRequestOfGpu,
-    ifCordoned,
-  }: {
-    priority: pulumi.Input<string>;
-    testGpuRequest?: GpuRequest | undefined;
-    ifCordoned: boolean;
-  },
+  }: { priority: pulumi.Input<string>; testGpuRequest?: GpuRequest | undefined },
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
   const testedParts = whatIsTested(recipe, machine);
@@ -100,7 +95,7 @@ export function smokeTest(
         activeDeadlineSeconds: limit + 60,
         template: {
           metadata: { labels: labels("gpu-smoke-test"), annotations: { "talos-gpu/tests": hash } },
-          spec: { ...testPod(recipe, machine, testRequestOfGpu, ifCordoned), priorityClassName },
+          spec: { ...testPod(recipe, machine, testRequestOfGpu), priorityClassName },
         },
       },
     },
@@ -146,7 +141,6 @@ function testPod(
   recipe: KubernetesRecipe,
   machine: MachineRecipe,
   request: GpuRequest | undefined,
-  ifCordoned: boolean,
 ): k8s.types.input.core.v1.PodSpec {
   const mig = splitOf(recipe, machine);
   const runtimeClassName = askingClass(recipe);
@@ -162,7 +156,7 @@ function testPod(
     ...request?.pod,
     // Talos sets the host name label to the node's name.
     nodeSelector: { "kubernetes.io/hostname": machine.name, ...(mig ? split : {}) },
-    tolerations: [...podTolerations(recipe.tolerations), ...(ifCordoned ? [cordon] : [])],
+    tolerations: [...podTolerations(recipe.tolerations), cordon],
     restartPolicy: "Never", // keeps a failed pod's log
     automountServiceAccountToken: false,
     ...(mig?.only === undefined ? {} : { initContainers: [sliceCheck(mig.only, container)] }),
@@ -170,7 +164,10 @@ function testPod(
   };
 }
 
-/** Toleration of a cordoned node. The pods of DaemonSets get it from Kubernetes. */
+/**
+ * Toleration of a cordoned node, which the pods of DaemonSets get from Kubernetes. All tests have it, because a Job is
+ * immutable: an edit of `upgrade.first` would otherwise replace Jobs.
+ */
 const cordon = {
   key: "node.kubernetes.io/unschedulable",
   operator: "Exists",

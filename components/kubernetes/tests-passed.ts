@@ -4,6 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
 import { answerOf, runProgram } from "../machine/program-resource";
 import { gateResult, type GateTask } from "../program/task";
+import { defined } from "../recipe/mapping";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { resourceOf } from "./smoke-test";
 import { outlasting } from "./timeouts";
@@ -12,8 +13,6 @@ import { outlasting } from "./timeouts";
 export interface SmokeTest {
   machine: MachineRecipe;
   job: k8s.batch.v1.Job;
-  /** Id of the machine's boot, if its node stays cordoned until the test has passed. Default: the node is not cordoned. */
-  bootId?: pulumi.Output<string> | undefined;
 }
 
 /** The smoke tests that the gate waits for, and the time limit of the wait. */
@@ -29,6 +28,8 @@ export interface Tests {
    * machine then counts as untested.
    */
   mustPass?: boolean;
+  /** When upgrades left nodes cordoned for their tests, by node name. Default: none. */
+  cordonedAt?: Map<string, pulumi.Output<string>>;
   /** Text whose change makes the gate run again. Default none. */
   reconcileToken?: string | undefined;
   /** Resources that restore objects before the gate runs. Default: none. */
@@ -48,11 +49,24 @@ const PATIENCE = 1 / 10;
  */
 export function testsPassed(
   name: string,
-  { recipe, smokeTests, limit, secrets, mustPass = false, reconcileToken, putBack }: Tests,
+  {
+    recipe,
+    smokeTests,
+    limit,
+    secrets,
+    mustPass = false,
+    cordonedAt,
+    reconcileToken,
+    putBack,
+  }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
-  const createdJobs = smokeTests.map(({ job: { metadata }, bootId }) =>
-    pulumi.output({ job: metadata.name, uid: metadata.uid, ...(bootId && { bootId }) }),
+  const createdJobs = smokeTests.map(({ machine, job: { metadata } }) =>
+    pulumi.output({
+      job: metadata.name,
+      uid: metadata.uid,
+      ...defined({ cordonedAt: cordonedAt?.get(machine.name) }),
+    }),
   );
   const task = pulumi.all(createdJobs).apply((jobs) =>
     JSON.stringify({

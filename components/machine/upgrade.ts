@@ -14,8 +14,11 @@ export interface Upgraded {
   report: pulumi.Output<MachineReport>;
   /** The resource that upgraded the machine. */
   resource: pulumi.Resource;
-  /** Returns the id of the boot in which the upgrade ended. A function, because each output costs time. */
-  bootId: () => pulumi.Output<string>;
+  /**
+   * Returns when an upgrade left the node cordoned for the machine's smoke test; empty if none has. A function, because
+   * each output costs time.
+   */
+  cordonedAt: () => pulumi.Output<string>;
 }
 
 /** Talos release, image and driver that a machine reports. */
@@ -59,8 +62,9 @@ export function upgradeMachine(
     const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
     return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
   });
-  const bootId = () => answerOf(program, (answer) => upgradeResult.parse(answer).bootId);
-  return { report, resource: program, bootId };
+  const cordonedAt = () =>
+    answerOf(program, (answer) => upgradeResult.parse(answer).cordonedAt ?? "");
+  return { report, resource: program, cordonedAt };
 }
 
 type Use = Pick<ProgramUse, "verb" | "task" | "neededCredentials" | "limit">;

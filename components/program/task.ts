@@ -155,6 +155,8 @@ export const upgradeResult = z.object({
   rebooted: z.boolean(),
   /** The stack's taints on the machine's node, which `untaint` removes. */
   taints: z.array(nodeTaint).optional(),
+  /** When a run last left the node cordoned for the machine's smoke test; absent if none has. */
+  cordonedAt: z.string().optional(),
   phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
 });
 /** The answer as the program reads it back. */
@@ -246,10 +248,10 @@ export const gateTask = z.strictObject({
        */
       uid: z.string().optional(),
       /**
-       * Boot id of the machine after its upgrade, if its node stays cordoned until the test has passed. The program
-       * ignores the id; Pulumi runs the program again after a reboot, so that the program uncordons the node.
+       * The upgrade's `cordonedAt`. The program ignores it; Pulumi runs the program again after each upgrade that has
+       * left the node cordoned, so that the program uncordons the node.
        */
-      bootId: z.string().optional(),
+      cordonedAt: z.string().optional(),
       /** Name of the GPU resource, e.g. `nvidia.com/gpu`; the Job requests one unit of it. */
       resource: z.string().min(1),
       /** Number of units that the node should offer. Default: any number. */

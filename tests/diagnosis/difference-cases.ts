@@ -9,6 +9,8 @@ interface DifferenceCase {
   differences: string[];
   /** The known causes. Default: none. */
   causes?: (CauseId | FixId)[];
+  /** A part of the only difference's remedy. Default: not compared. */
+  remedy?: string;
 }
 
 const withoutItem = <Item extends { name: string }>(list: Item[], name: string): Item[] =>
@@ -267,6 +269,15 @@ export const differenceCases: DifferenceCase[] = [
       node.unschedulable = true;
     },
     differences: ["node rtx3090: is cordoned, so no new pod can start there"],
+  },
+  {
+    name: "a node that an update has cordoned",
+    change: ({ node }) => {
+      node.unschedulable = true;
+      node.cordonedByUpdate = true;
+    },
+    differences: ["node rtx3090: is cordoned, so no new pod can start there"],
+    remedy: "kubectl annotate node rtx3090 talos-gpu/cordoned-by-",
   },
   {
     name: "a missing node",

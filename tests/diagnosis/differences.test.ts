@@ -21,8 +21,9 @@ test.each(stacks)("%s as planned has no differences, with or without its plan", 
 
 test.each(differenceCases)(
   "exactly the expected differences and causes are reported for $name",
-  ({ change, differences: expected, causes = [] }) => {
+  ({ change, differences: expected, causes = [], remedy }) => {
     const observations = observationsWith(plan, change);
+    if (remedy) expect(differences(observations, plan)[0]!.remedy).toContain(remedy);
     expect(differences(observations, plan).map(inOneLine)).toEqual(expected);
     expect(diagnose(observations, plan).map(({ fix }) => fix)).toEqual(causes);
   },

@@ -1,3 +1,4 @@
+import { uncordonCommand } from "../../program/cluster/cordon-mark";
 import { gpuProviderOf, gpuProviders } from "../../recipe/facts/gpu-provider";
 import { describeTaint, readTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
 import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
@@ -42,7 +43,13 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
 }
 
 /** Differences of a node on which no new pod can start. */
-export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode): Difference[] => [
+export const readiness = ({
+  name,
+  ready,
+  notReady,
+  unschedulable,
+  cordonedByUpdate,
+}: ObservedNode): Difference[] => [
   ...difference(
     `node ${name}`,
     ready === false && "is not ready",
@@ -51,7 +58,9 @@ export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode
   ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod can start there").map(
     (item) => ({
       ...item,
-      remedy: `kubectl uncordon ${name}`,
+      remedy: cordonedByUpdate
+        ? `run \`pulumi up\`, which continues the update that has cordoned the node; to abandon that update, run \`${uncordonCommand(name)}\``
+        : `kubectl uncordon ${name}`,
     }),
   ),
 ];

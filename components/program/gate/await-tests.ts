@@ -6,7 +6,7 @@ import type { Report } from "../progress";
 import { type GateResult, type GateTask, UNTESTED } from "../task";
 import { isDeviceClass } from "../../recipe/facts/gpu-provider";
 import type { Cluster } from "../cluster/cluster";
-import { CORDONED_BY, isCordonedByUs } from "../cluster/cordon-mark";
+import { CORDONED_BY } from "../cluster/cordon-mark";
 import { isReady, schedulerWords, onlookerOutput } from "./pod-words";
 import { describeProgress, failureOf, unitsAndPlugin } from "./reasons";
 import { allInUse, namesOf, unitsOf } from "./units";
@@ -152,12 +152,13 @@ export async function awaitTests(
 
   /**
    * Makes a node schedulable that its upgrade has left cordoned until the test. The gate runs after these upgrades, so
-   * no upgrade still needs the node cordoned.
+   * no upgrade still needs the node cordoned. If a user has uncordoned the node, only the annotation is left.
    */
   const uncordonNode = async (machine: string): Promise<void> => {
-    if (!isCordonedByUs(await cluster.node(machine))) return;
+    const node = await cluster.node(machine);
+    if (node?.annotations[CORDONED_BY] === undefined) return;
     await cluster.uncordon(machine, CORDONED_BY);
-    report(`${machine}: node ${machine} is schedulable again`);
+    if (node.unschedulable) report(`${machine}: node ${machine} is schedulable again`);
   };
 
   /**

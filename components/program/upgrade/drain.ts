@@ -166,11 +166,14 @@ export async function runsNothing({ machine, cluster, task, clock }: Run): Promi
 /**
  * Makes the node schedulable again once it is ready, if this run or an earlier run cordoned it. If the machine awaits
  * its smoke test, the node stays cordoned: a pod that waits for a GPU could otherwise take the card before the test.
+ *
+ * @returns whether the node stays cordoned for the smoke test.
  */
-export async function uncordon(run: Run): Promise<void> {
+export async function uncordon(run: Run): Promise<boolean> {
   const { cluster, limits, report } = run;
-  if (cluster === undefined) return;
-  const { machine: node } = run.task;
+  if (cluster === undefined) return false;
+  const { machine: node, awaitsTest, reboots } = run.task;
+  let staysCordoned = false;
   const look = async (): Promise<{ done: string } | { not: string }> => {
     const state = await cluster.node(node);
     if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
@@ -184,8 +187,12 @@ export async function uncordon(run: Run): Promise<void> {
     }
     if (!state.ready) return { not: "not ready" };
     await run.taint?.(); // before the uncordon, or the scheduler could place pods first
-    if (run.task.awaitsTest)
-      return { done: `node ${node} stays cordoned until its smoke test has passed` };
+    // `talos-gpu reboot` runs no smoke test.
+    staysCordoned = awaitsTest === true && reboots !== true;
+    if (staysCordoned)
+      return {
+        done: `node ${node} stays cordoned until its smoke test has passed; to let it take pods before, run \`${uncordonCommand(node)}\``,
+      };
     await cluster.uncordon(node, CORDONED_BY);
     return { done: `node ${node} is schedulable again` };
   };
@@ -196,6 +203,7 @@ export async function uncordon(run: Run): Promise<void> {
     remedy: `look at \`kubectl describe node ${node}\`, then run again`,
   }));
   report(done);
+  return staysCordoned;
 }
 
 const mustGo = (pod: PodState): boolean =>

@@ -3,6 +3,7 @@ import { loadedDriver } from "../../clients/talos/driver";
 import { upgradePath } from "../../recipe/effect/hops";
 import type { UpdateEffect } from "../../recipe/effect/update-effect";
 import { uncordonCommand } from "../cluster/cordon-mark";
+import { defined } from "../../recipe/mapping";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
 import { overriddenIn } from "../seen/overrides";
 import { type MachineWay, wayFindings, wayOf } from "../seen/way";
@@ -19,7 +20,7 @@ import { patiently, type Run, runOf, type UpgradeContext } from "./run";
 import { isWell, verify } from "./verify";
 
 /** What the program needs of the answer of the machine's last successful update. */
-export type Previous = Pick<UpgradeResult, "schematicId" | "configurationHash">;
+export type Previous = Pick<UpgradeResult, "schematicId" | "configurationHash" | "cordonedAt">;
 
 /**
  * Gives the machine the wanted image and configuration. This takes at most one reboot, with two exceptions. An upgrade
@@ -103,7 +104,7 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
       await (isChanged ? awaitHealth(run) : awaitParts(run));
       run.report("equal: the machine runs the wanted image and configuration, nothing to do");
       await warnOfOverrides(run);
-      return resultOf(run, false, compared.before);
+      return resultOf(run, false, compared.before, previous?.cordonedAt);
     }
   }
   const way = await patiently(run, () =>
@@ -115,12 +116,13 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
     settles: earlier.brings.some((id) => id === compared.before.schematicId),
   });
   await warnOfOverrides(run);
-  await uncordon(run);
+  const staysCordoned = await uncordon(run);
   await awaitKubernetes(run);
   const hasRebooted = paused || rebooted;
   await (applied || (isChanged && !hasRebooted) ? awaitHealth(run) : awaitParts(run));
   await updateAddons(run);
-  return resultOf(run, hasRebooted, after);
+  const cordonedAt = staysCordoned ? new Date(run.clock.now()).toISOString() : previous?.cordonedAt;
+  return resultOf(run, hasRebooted, after, cordonedAt);
 }
 
 /**
@@ -189,7 +191,12 @@ async function warnOfOverrides(run: Run): Promise<void> {
 }
 
 /** State of the machine at the end. */
-async function resultOf(run: Run, rebooted: boolean, observed?: Observed): Promise<UpgradeResult> {
+async function resultOf(
+  run: Run,
+  rebooted: boolean,
+  observed: Observed | undefined,
+  cordonedAt: string | undefined,
+): Promise<UpgradeResult> {
   const { task, machine, phases } = run;
   const { bootId, talosVersion, schematicId = "" } = observed ?? (await observe(run));
   const driver =
@@ -204,6 +211,7 @@ async function resultOf(run: Run, rebooted: boolean, observed?: Observed): Promi
     driverVersion: driver ?? null,
     bootId,
     rebooted,
+    ...defined({ cordonedAt }),
     phases: phases.done,
   };
 }

@@ -32,8 +32,9 @@ export interface PlannedMachine
    */
   updatesAddons: boolean;
   /**
-   * Whether the node stays cordoned after a reboot until the smoke test of the machine has passed: a GPU machine of
-   * `upgrade.first`, if other workers wait for it.
+   * Whether the node stays cordoned after a reboot until the smoke test of the machine has passed: the last machine of
+   * `upgrade.first`, if other workers wait for it. The nodes of the earlier ones take pods again, because pods that can
+   * run only there could otherwise stop the drain of the next machine by a disruption budget.
    */
   awaitsTest: boolean;
   /**
@@ -74,7 +75,7 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
   };
   const controlPlanes = machines.filter(({ role }) => role === "controlplane");
   const lastControlPlane = inUpgradeOrder(controlPlanes).at(-1)?.name;
-  const tested = testedFirst(spec.upgrade, machines);
+  const lastFirst = lastOfFirst(spec.upgrade, machines);
   return machines.map((machine) => {
     const ownSpec = spec.machines[machine.name]!;
     const { runningVersion, versionContract, drop } = ownSpec;
@@ -88,7 +89,7 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
         ...defined({ runningVersion, versionContract }),
       }),
       updatesAddons: spec.bootstrap === true && machine.name === lastControlPlane,
-      awaitsTest: tested.includes(machine.name),
+      awaitsTest: machine.name === lastFirst,
       otherControlPlanes: controlPlanes
         .filter(({ name }) => name !== machine.name)
         .map(({ address }) => address),
@@ -97,18 +98,16 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
 }
 
 /**
- * Names of the machines whose nodes stay cordoned until their smoke tests have passed. Omni cordons and uncordons its
- * machines itself.
+ * Name of the last machine of `upgrade.first`, if other workers wait for it. Undefined for an Omni machine, which Omni
+ * cordons and uncordons.
  */
-function testedFirst(upgrade: ClusterSpec["upgrade"], machines: MachineRecipe[]): string[] {
-  const { ahead, rest } = upgradeStages(machines, upgrade);
-  if (rest.length === 0) return [];
-  return ahead
-    .filter(
-      ({ name, gpuCount, configuration }) =>
-        gpuCount > 0 && configuration !== "omni" && upgrade?.first?.includes(name),
-    )
-    .map(({ name }) => name);
+function lastOfFirst(
+  upgrade: ClusterSpec["upgrade"],
+  machines: MachineRecipe[],
+): string | undefined {
+  if (upgradeStages(machines, upgrade).rest.length === 0) return undefined;
+  const last = machines.find(({ name }) => name === upgrade?.first?.at(-1));
+  return last?.configuration === "omni" ? undefined : last?.name;
 }
 
 /**

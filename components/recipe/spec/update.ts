@@ -6,8 +6,9 @@ export interface UpgradeSpec {
    * smoke tests of these workers have passed. A smoke test that gets no free GPU within `timeouts.gate` counts as
    * failed. The update upgrades the other workers afterwards.
    *
-   * The node of such a worker stays cordoned from its drain until its smoke test has passed. Otherwise a pod that waits
-   * for a GPU could take the card before the test. With `drain: false` the node is not cordoned.
+   * The node of the last of these workers stays cordoned from its drain until its smoke test has passed. Otherwise a
+   * pod that waits for a GPU could take the card before the test. With `drain: false`, on Omni, or if no other worker
+   * waits, the node takes pods again right after its upgrade.
    * @default none: the update installs the GPU provider after all machines
    * @example `[gpu-1]`
    */

@@ -138,6 +138,8 @@ interface GateRun {
     jobsMade?: number;
     /** Whether the node is cordoned at the end. Default false. */
     isCordoned?: boolean;
+    /** Annotations of the node at the end. */
+    annotations?: Record<string, string>;
   };
 }
 
@@ -168,6 +170,7 @@ async function runGate(run: GateRun): Promise<void> {
   else expect(await result).toEqual({ passed: [], untested: { "gpu-1": expected.untested } });
   expect(cluster.suspended).toEqual("untested" in expected ? [`test-1: ${expected.untested}`] : []);
 
+  if (expected.annotations) expect(cluster.cordon.annotations).toEqual(expected.annotations);
   expect(cluster.cordon.unschedulable).toBe(expected.isCordoned ?? false);
   expect(lines[0]).toBe("waits up to 10m for the smoke test of gpu-1");
   if (expected.logs) expect(lines.slice(1)).toEqual(expected.logs);
@@ -317,6 +320,16 @@ test("after a test that must pass has failed, the node stays cordoned, and the f
       ],
     },
   }));
+
+test("a node that a user uncordoned loses the annotation of the update", () => {
+  const cluster = { cordon: { ...cordonedByUpgrade, unschedulable: false } };
+  return runGate({
+    cluster,
+    mustPass: true,
+    job: "complete",
+    expect: { passed: true, logs: ["gpu-1: its smoke test passed"], annotations: {} },
+  });
+});
 
 test("a node that a user cordoned stays cordoned after its test", () =>
   runGate({

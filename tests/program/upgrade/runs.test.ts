@@ -143,13 +143,19 @@ describe("a machine that differs from its stack", () => {
           result: { rebooted: true },
           kubernetesCalls: ["cordon", "evict app"],
           node: { unschedulable: true, annotations: { "talos-gpu/cordoned-by": schematics.gpu } },
-          logsOnce: ["node gpu-1 stays cordoned until its smoke test has passed"],
+          logsOnce: [
+            "node gpu-1 stays cordoned until its smoke test has passed; to let it take pods before, run `kubectl uncordon gpu-1 && ",
+          ],
         },
       },
       {
         task: { awaitsTest: true },
         expect: {
-          result: { rebooted: false },
+          // Not the time of the first run: the gate must run again.
+          result: {
+            rebooted: false,
+            cordonedAt: expect.stringMatching(/^\d+-\d\d-\d\dT/) as string,
+          },
           changesNothing: true,
           node: { unschedulable: true, annotations: { "talos-gpu/cordoned-by": schematics.gpu } },
         },
@@ -168,11 +174,27 @@ describe("a machine that differs from its stack", () => {
       },
     ));
 
-  test("that agrees with the stack is not cordoned for its smoke test", () =>
+  test("that agrees with the stack is not cordoned for its smoke test, and its gate does not run again", () =>
     runUpgrade({
       task: { awaitsTest: true },
+      previousResult: { schematicId: schematics.gpu, cordonedAt: "2026-11-30T00:00:00.000Z" },
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
-      expect: { changesNothing: true, node: { unschedulable: false } },
+      expect: {
+        result: { cordonedAt: "2026-11-30T00:00:00.000Z" },
+        changesNothing: true,
+        node: { unschedulable: false },
+      },
+    }));
+
+  test("that is only rebooted is uncordoned, because no smoke test follows", () =>
+    runUpgrade({
+      task: { awaitsTest: true, reboots: true },
+      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
+      expect: {
+        result: { rebooted: true },
+        kubernetesCalls: ["cordon", "uncordon"],
+        node: { unschedulable: false, annotations: {} },
+      },
     }));
 
   test("whose node Talos cordons is waited for until Talos uncordons it", () =>
