@@ -96,11 +96,10 @@ export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
 /**
- * Update strategy that replaces all pods of a DaemonSet at once. If the pods were replaced one after another, the ten
- * minutes that Pulumi waits for a DaemonSet would suffice only for about sixty pods. Nothing is lost: a power limit and
- * the marker files outlast a restart of the pod that sets them.
+ * Makes Pulumi's delete end without the end of the pods. By default the delete waits for them, and a pod on a node that
+ * is off never ends (pulumi-kubernetes, provider/pkg/await/await.go, Deletion).
  */
-const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
+const deletedInBackground = { "pulumi.com/deletionPropagationPolicy": "background" };
 
 /**
  * A DaemonSet of the stack on GPU machines, named after its component. Its pods have the priority class
@@ -109,7 +108,7 @@ const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100
 export function daemonSet(
   resource: string,
   component: string,
-  { namespace, tolerations }: KubernetesRecipe,
+  { namespace, tolerations, updateStrategy, deletesInBackground }: KubernetesRecipe,
   pod: k8s.types.input.core.v1.PodSpec,
   opts: pulumi.CustomResourceOptions,
   annotations?: Record<string, string>,
@@ -123,10 +122,15 @@ export function daemonSet(
   return new k8s.apps.v1.DaemonSet(
     resource,
     {
-      metadata: { name: component, namespace, labels: labels(component) },
+      metadata: {
+        name: component,
+        namespace,
+        labels: labels(component),
+        ...(deletesInBackground ? { annotations: deletedInBackground } : {}),
+      },
       spec: {
         selector: { matchLabels: labels(component) },
-        updateStrategy: allAtOnce,
+        updateStrategy,
         template: {
           metadata: { labels: labels(component), ...(annotations && { annotations }) },
           spec,

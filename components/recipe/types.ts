@@ -122,6 +122,12 @@ export interface Marker {
   content: string;
 }
 
+/** Update strategy of a DaemonSet. */
+export interface UpdateStrategy {
+  type: "RollingUpdate";
+  rollingUpdate: { maxUnavailable: number | string };
+}
+
 /** The plan of the Kubernetes part. */
 export interface KubernetesRecipe {
   injection: Injection;
@@ -160,6 +166,10 @@ export interface KubernetesRecipe {
   markers: Marker[];
   /** Tolerations of all pods that must run on the GPU machines. */
   tolerations: PodToleration[];
+  /** Update strategy of the stack's own DaemonSets. */
+  updateStrategy: UpdateStrategy;
+  /** Set if a machine may be off while the stack deletes a DaemonSet. */
+  deletesInBackground?: true;
   /** Node selector of GPU machines. */
   nodeSelector: Record<string, string>;
   /** Resource that workloads request, e.g. `nvidia.com/gpu`, or DeviceClass that they claim, e.g. `gpu.nvidia.com`. */

@@ -10,11 +10,16 @@ beforeAll(async () => {
   ({ outcome: run } = await runInOwnProcess<AwayRun>("away"));
 });
 
-test("while a machine is off, an update changes chart, power limit and driver of the others", () => {
+test("while a machine is off, an update changes chart, DaemonSets, power limit and driver of the others", () => {
   expectSucceeded(run.firstUpdate);
   expect(run.firstUpdate.reboots).toEqual({ desk: 1, server: 1 });
   expectSucceeded(run.updateWhileAway);
-  for (const change of ["update \\S+-release", "create \\S+-power-limit-250w"])
+  for (const change of [
+    "update \\S+-release",
+    "update \\S+-exporter",
+    "create \\S+-power-limit-250w",
+    "delete \\S+-power-limit-300w",
+  ])
     expectLinesInOrder(run.updateWhileAway.lines, [change]);
   expect(run.updateWhileAway.reboots).toEqual({ desk: 0, server: 1 });
   expectSucceeded(run.unchangedWhileAway);

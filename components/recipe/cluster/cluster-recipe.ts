@@ -21,7 +21,8 @@ import type {
   PodToleration,
   ReleaseRecipe,
 } from "../types";
-import { type Ground, mergeValues, repositoryOf, updateStrategyFor } from "./values";
+import { allAtOnce, chartUpdateStrategy } from "./update-strategy";
+import { type Ground, mergeValues, repositoryOf } from "./values";
 
 /** Namespaces that Kubernetes creates itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
@@ -61,7 +62,7 @@ export function kubernetesRecipe(
       tolerations,
       nodeSelector,
       config,
-      updateStrategy: updateStrategyFor(spec),
+      updateStrategy: chartUpdateStrategy(spec),
     });
   const namespace = externalProvider ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
@@ -101,6 +102,10 @@ export function kubernetesRecipe(
     },
     markers: needsMarkers(injection, mode) ? markersOf(spec) : [],
     tolerations,
+    updateStrategy: allAtOnce(spec),
+    ...(machines.some(({ spec: { mayBeAway } }) => mayBeAway)
+      ? { deletesInBackground: true as const }
+      : {}),
     nodeSelector,
     resourceName:
       ownValuesOf(spec)?.resourceName ??

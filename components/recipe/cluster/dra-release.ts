@@ -1,5 +1,6 @@
 import type { DraSpec } from "../spec/index";
 import type { ReleaseRecipe } from "../types";
+import { allAtOnce } from "./update-strategy";
 import { type Ground, releaseOfGpuProvider } from "./values";
 
 /**
@@ -12,7 +13,10 @@ import { type Ground, releaseOfGpuProvider } from "./values";
 export const draDriverRoot = "/usr/local";
 
 /** The release of NVIDIA's driver for dynamic resource allocation. */
-export function draRelease(dra: DraSpec, { tolerations, nodeSelector }: Ground): ReleaseRecipe {
+export function draRelease(
+  dra: DraSpec,
+  { spec, tolerations, nodeSelector, updateStrategy }: Ground,
+): ReleaseRecipe {
   return releaseOfGpuProvider("dra", dra, {
     nvidiaDriverRoot: draDriverRoot,
     // This value confirms to the chart that no device plugin offers the same cards (templates/validation.yaml).
@@ -20,7 +24,11 @@ export function draRelease(dra: DraSpec, { tolerations, nodeSelector }: Ground):
     // This value is for memory that the machines of a rack share by NVLink. That is another driver of the same chart,
     // with a controller, and no claim of a card needs it.
     resources: { computeDomains: { enabled: false } },
-    // The chart already replaces all pods of the kubelet plugin at once.
-    kubeletPlugin: { nodeSelector, tolerations },
+    kubeletPlugin: {
+      nodeSelector,
+      tolerations,
+      // The chart's own strategy replaces all pods of the nodes that are up.
+      ...(updateStrategy && { updateStrategy: allAtOnce(spec) }),
+    },
   });
 }

@@ -1,7 +1,7 @@
 import { gpuProviders, type GpuProviderName } from "../facts/gpu-provider";
 import { isMapping, mergeAsHelm } from "../mapping";
 import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
-import type { Injection, PodToleration, ReleaseRecipe } from "../types";
+import type { Injection, PodToleration, ReleaseRecipe, UpdateStrategy } from "../types";
 
 /** Values of a chart. */
 export type ChartInput = Record<string, unknown>;
@@ -44,27 +44,6 @@ export interface Ground {
   config: string | undefined;
   /** Update strategy of the chart's DaemonSets; undefined for the chart's own. */
   updateStrategy: UpdateStrategy | undefined;
-}
-
-/** Update strategy of a DaemonSet. */
-export interface UpdateStrategy {
-  type: "RollingUpdate";
-  rollingUpdate: { maxUnavailable: number };
-}
-
-/**
- * Update strategy for a stack whose machines may be away. A pod on a node that is off counts as unavailable, and stays
- * so because no kubelet ends it (kubernetes v1.36.3, pkg/controller/daemon/update.go, rollingUpdate). With the charts'
- * default of one unavailable pod, the rollout then stops on all other nodes, and the update fails (seen in the lab
- * `away`). The strategy therefore allows one more unavailable pod for each machine that may be away.
- *
- * @returns undefined if no machine may be away.
- */
-export function updateStrategyFor(spec: Pick<ClusterSpec, "machines">): UpdateStrategy | undefined {
-  const awayCount = Object.values(spec.machines).filter(({ mayBeAway }) => mayBeAway).length;
-  return awayCount === 0
-    ? undefined
-    : { type: "RollingUpdate", rollingUpdate: { maxUnavailable: awayCount + 1 } };
 }
 
 /**

@@ -13,7 +13,7 @@ import { openLab, runAsProgram } from "./run-as-program";
 /** Results of the run. */
 export interface AwayRun {
   firstUpdate: UpdateWithOutput;
-  /** Edits of the chart, of the power limit and of the other machine's driver, while the desk is off. */
+  /** Edits of the chart, of an own DaemonSet's image, of the power limit and of the driver, while the desk is off. */
   updateWhileAway: UpdateWithOutput;
   /** The next update, while the desk is still off. */
   unchangedWhileAway: UpdateWithOutput;
@@ -49,6 +49,7 @@ async function run(session: Session): Promise<AwayRun> {
       },
     },
     devicePlugin: { version: "0.17.4" },
+    monitoring: {},
     timeouts: labTimeouts(options),
   };
   const lab = await openLab(session, options, spec);
@@ -63,14 +64,16 @@ async function run(session: Session): Promise<AwayRun> {
   const firstUpdate = await updateWithOutput(lab);
   await lab.machines.fault("desk", { kind: "off", times: 1 });
   await waitForDesk(lab, false);
-  const { desk, server } = spec.machines as Record<
-    "desk" | "server",
-    (typeof spec.machines)[string]
-  >;
   await edit({
     devicePlugin: { version: "0.18.2" },
     driver: { branch: "lts" },
-    machines: { desk, server: { ...server, powerLimit: 250 } },
+    images: { dcgmExporter: "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-ubi9" },
+    machines: Object.fromEntries(
+      Object.entries(spec.machines).map(([name, machine]) => [
+        name,
+        { ...machine, powerLimit: 250 },
+      ]),
+    ),
   });
   const updateWhileAway = await updateWithOutput(lab);
   const unchangedWhileAway = await updateWithOutput(lab);

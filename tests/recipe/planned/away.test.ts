@@ -2,8 +2,8 @@ import { expectPlan } from "./expect-plan";
 
 // A pod on a node that is off stops a rollout with the charts' default of one unavailable pod.
 
-const rollout = (maxUnavailable: number) => ({
-  type: "RollingUpdate",
+const rollout = (maxUnavailable: number | string) => ({
+  type: "RollingUpdate" as const,
   rollingUpdate: { maxUnavailable },
 });
 
@@ -14,11 +14,14 @@ test("with a machine that may be away, the device plugin's chart allows two unav
       machine: { mayBeAway: true },
       change: {
         gpuOperator: null,
-        devicePlugin: { version: "0.18.2", values: { gfd: { enabled: true } } },
+        devicePlugin: { version: "0.20.0", values: { gfd: { enabled: true } } },
       },
     },
     {
       kubernetes: {
+        // The pods of the stack's own DaemonSets are replaced at once, on a machine that is off as well.
+        updateStrategy: rollout(1),
+        deletesInBackground: true,
         release: {
           values: { updateStrategy: rollout(2), nfd: { worker: { updateStrategy: rollout(2) } } },
         },
@@ -41,10 +44,30 @@ test("with a machine that may be away, the operator's chart allows two unavailab
     },
   ));
 
+test("with a machine that may be away, the DRA driver's pods on all machines may be unavailable", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.13.9",
+      machine: { mayBeAway: true },
+      change: { gpuOperator: null, dra: { version: "0.5.0" }, kubernetesVersion: "v1.35.2" },
+    },
+    {
+      kubernetes: {
+        release: { values: { kubeletPlugin: { updateStrategy: rollout(1) } } },
+      },
+    },
+  ));
+
 test("if no machine may be away, the charts keep their update strategy", () =>
   expectPlan(
     { talosVersion: "v1.12.6" },
-    { kubernetes: { release: { values: { daemonsets: { rollingUpdate: null } } } } },
+    {
+      kubernetes: {
+        updateStrategy: rollout("100%"),
+        deletesInBackground: null,
+        release: { values: { daemonsets: { rollingUpdate: null } } },
+      },
+    },
   ));
 
 test("an update strategy in the chart values of the stack replaces the package's", () =>

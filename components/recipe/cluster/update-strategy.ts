@@ -1,0 +1,36 @@
+import type { ClusterSpec } from "../spec/index";
+import type { UpdateStrategy } from "../types";
+
+// A pod on a node that is off counts as unavailable, and stays so because no kubelet ends it (kubernetes v1.36.3,
+// pkg/controller/daemon/update.go, rollingUpdate). A rollout that allows no more unavailable pods then stops on all other
+// nodes, and the update fails at its limit (seen in the lab `away`). A percentage does not help: Kubernetes takes it of
+// the nodes that are up (updatedDesiredNodeCounts).
+
+const strategy = (maxUnavailable: number | string): UpdateStrategy => ({
+  type: "RollingUpdate",
+  rollingUpdate: { maxUnavailable },
+});
+
+const mayBeAway = ({ machines }: Pick<ClusterSpec, "machines">): number =>
+  Object.values(machines).filter((machine) => machine.mayBeAway).length;
+
+/**
+ * Update strategy of a chart's DaemonSets, which by default replace one pod after another. It allows one more
+ * unavailable pod for each machine that may be away.
+ *
+ * @returns undefined if no machine may be away; the chart then keeps its own strategy.
+ */
+export function chartUpdateStrategy(
+  spec: Pick<ClusterSpec, "machines">,
+): UpdateStrategy | undefined {
+  const awayCount = mayBeAway(spec);
+  return awayCount === 0 ? undefined : strategy(awayCount + 1);
+}
+
+/**
+ * Update strategy that replaces all pods of a DaemonSet at once. If the pods of the stack's own DaemonSets were replaced
+ * one after another, the ten minutes that Pulumi waits for a DaemonSet would suffice only for about sixty pods. Nothing
+ * is lost: a power limit and the marker files outlast a restart of the pod that sets them.
+ */
+export const allAtOnce = (spec: Pick<ClusterSpec, "machines">): UpdateStrategy =>
+  strategy(mayBeAway(spec) === 0 ? "100%" : Object.keys(spec.machines).length);
