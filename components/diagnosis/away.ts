@@ -4,7 +4,8 @@ import type { Observations } from "./observations";
 
 /**
  * Leaves out the offline machines with `mayBeAway`. A machine is offline if its Talos API gave no answer and its node
- * is not ready in Kubernetes. Also subtracts these machines from the number of pods that DaemonSets want. Pure.
+ * is not ready in Kubernetes. Also subtracts these machines from the number of pods that a DaemonSet wants, if it wants
+ * one on a node that is off. Pure.
  *
  * @returns the remaining plan and observations, with the names of the offline machines.
  */
@@ -33,7 +34,9 @@ export function withoutAway(
       ...defined({
         daemonSets: observations.daemonSets?.map((set) => ({
           ...set,
-          desired: Math.max(set.ready, set.desired - awayNodesLeft),
+          desired: set.wantsUnreachableNodes
+            ? Math.max(set.ready, set.desired - awayNodesLeft)
+            : set.desired,
         })),
         pods: observations.pods?.filter(({ node }) => node === undefined || !away.includes(node)),
       }),

@@ -4,8 +4,9 @@ import { managingToolOf } from "../clients/kubernetes/managing-tool";
 import { reportedCards } from "../clients/kubernetes/reported-cards";
 import { CORDONED_BY } from "../program/cluster/cordon-mark";
 import { UNTESTED } from "../program/task";
-import { describeTaint } from "../recipe/machine/taints";
+import { describeTaint, tolerates } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
+import type { PodToleration } from "../recipe/types";
 
 /**
  * Observations of a system, on which a diagnosis is based. They are plain data, without the fields that could not be
@@ -129,12 +130,22 @@ export type ObservedDaemonSet = Observed<
   "namespace" | "name" | "desired" | "ready"
 >;
 
+/**
+ * Taint of a node that is off. The pods of DaemonSets get no toleration of it (kubernetes v1.36.3,
+ * pkg/controller/daemon/util/daemonset_util.go, AddOrUpdateDaemonPodTolerations).
+ */
+const unreachableTaint = { key: "node.kubernetes.io/unreachable", effect: "NoSchedule" };
+
 /** Recorded fields of a DaemonSet. */
 export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
   ...defined({ managedBy: managingToolOf(metadata) }),
   nodeSelector: spec?.template.spec?.nodeSelector ?? {},
+  /** Whether Kubernetes also wants a pod on a node that is off. */
+  wantsUnreachableNodes: (spec?.template.spec?.tolerations ?? []).some((toleration) =>
+    tolerates(toleration as Partial<PodToleration>, unreachableTaint),
+  ),
   /** Number of pods that the DaemonSet should have; `ready` is the number of ready pods. */
   desired: status?.desiredNumberScheduled ?? 0,
   ready: status?.numberReady ?? 0,

@@ -19,9 +19,11 @@ const offline = {
   machines: healthy.machines!.map((machine) =>
     machine.name === awayMachine ? { name: awayMachine } : machine,
   ),
+  // Kubernetes wants no pod on a node that is off.
   daemonSets: healthy.daemonSets!.map((daemonSet) => ({
     ...daemonSet,
     ready: daemonSet.desired - 1,
+    desired: daemonSet.desired - 1,
   })),
 };
 
@@ -30,6 +32,25 @@ test("a machine with mayBeAway that is offline causes no differences", () => {
   expect(away).toEqual([awayMachine]);
   expect(differences(present.observations, present.plan)).toEqual([]);
   expect(differences(offline, plan)).not.toEqual([]);
+});
+
+test("a pod that is not ready on another machine is a difference, although a machine is offline", () => {
+  const daemonSets = offline.daemonSets.map((daemonSet) => ({
+    ...daemonSet,
+    ready: daemonSet.ready - 1,
+  }));
+  const present = withoutAway(plan, { ...offline, daemonSets });
+  expect(differences(present.observations, present.plan)).not.toEqual([]);
+});
+
+test("a DaemonSet that tolerates every taint may lack its pod on the machine that is offline", () => {
+  const daemonSets = healthy.daemonSets!.map((daemonSet) => ({
+    ...daemonSet,
+    ready: daemonSet.desired - 1,
+    wantsUnreachableNodes: true,
+  }));
+  const present = withoutAway(plan, { ...offline, daemonSets });
+  expect(differences(present.observations, present.plan)).toEqual([]);
 });
 
 test.each([

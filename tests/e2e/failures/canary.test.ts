@@ -1,6 +1,6 @@
 import type { CanaryRun } from "../runs/canary";
 import { firstMachine, failingMachine, workerCount } from "../runs/canary-upgrade";
-import { expectSucceeded } from "../support/labs";
+import { expectLinesInOrder, expectSucceeded } from "../support/labs";
 import { runInOwnProcess } from "../support/own-process";
 
 // 12 workers, 25 % at a time; worker-05 is in `upgrade.first`, and worker-03 fails.
@@ -24,6 +24,16 @@ test("of 12 workers, the one in upgrade.first is upgraded alone, and the others 
     expect(concurrentUpgrades.length).toBeLessThanOrEqual(3);
   }
   expect(Object.values(reboots)).toEqual(Array(workerCount).fill(1));
+});
+
+test("the node of the machine in upgrade.first takes pods again only after its smoke test", () => {
+  const { lines, cordoned } = run.firstUpdate;
+  expectLinesInOrder(lines, [
+    `node ${firstMachine} stays cordoned until its smoke test has passed`,
+    `${firstMachine}: its smoke test passed`,
+    `${firstMachine}: node ${firstMachine} is schedulable again`,
+  ]);
+  expect(cordoned).toEqual([]);
 });
 
 test("after one machine failed, no further upgrade begins, and the update reports each machine's state", () => {
