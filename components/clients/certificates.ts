@@ -90,7 +90,7 @@ const decoded = (crt: unknown): string | undefined =>
 
 /** The mistake in a kubeconfig that a refused call to Kubernetes shows; undefined if the call shows none. */
 function foreignKubeconfig(message: string): string | undefined {
-  if (/Unauthorized|does not know the credentials/i.test(message))
+  if (/does not accept the credentials/.test(message))
     return "the Kubernetes API does not accept the user of the kubeconfig";
   if (/certificate|self.signed|x509/i.test(message))
     return "it belongs to another cluster: the kubeconfig's CA did not sign the API server's certificate";

@@ -2,6 +2,7 @@ import type { AskedCluster } from "../../../components/program/preflight/preflig
 import type { PreflightTask } from "../../../components/program/preflight/task";
 import type { Storage } from "../../../components/program/cluster/cluster";
 import { CallError } from "../../../components/clients/failure";
+import { answerProblem } from "../../../components/clients/kubernetes/error";
 import { failsWith, type FakeMachine, nodeState, schematics } from "../fakes";
 import {
   chartArchive,
@@ -170,7 +171,14 @@ describe("the preflight", () => {
 
   test("refuses a user that Kubernetes does not know", () =>
     checkPreflight({
-      setup: { nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized") },
+      setup: {
+        nodes: answerProblem(
+          "nodes",
+          "https://10.0.0.9:6443",
+          { status: 401, headers: {}, body: "" },
+          [],
+        ),
+      },
       findings: [/^kubeconfig: the Kubernetes API does not accept the user of the kubeconfig/],
     }));
 
@@ -590,7 +598,7 @@ describe("a node that a failed update has left cordoned", () => {
       setup: { machineHash: "2", nodeState: cordonedNode },
       installedBefore: [schematics.gpu],
       warnings: [
-        /^warning: gpu-1: an earlier update failed: node gpu-1 is still cordoned.*change `reconcileToken`/,
+        /^warning: gpu-1: an earlier update did not finish: node gpu-1 is still cordoned.*change `reconcileToken`/,
       ],
     }));
 
