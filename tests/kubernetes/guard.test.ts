@@ -416,7 +416,10 @@ async function guardedObjects(): Promise<
 
 test("every object except a patch gets the owner mark and the field manager", async () => {
   const guardedObject = await guardedObjects();
-  const manager = { "pulumi.com/patchFieldManager": "talos-gpu" };
+  const manager = {
+    "pulumi.com/patchFieldManager": "talos-gpu",
+    "pulumi.com/patchForce": "true",
+  };
   const expectedAnnotations = (name: string) => ({
     ...manager,
     [OWNER]: `shop/prod/${name} cluster-id`,

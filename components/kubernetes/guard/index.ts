@@ -66,6 +66,9 @@ export function guarded(
       { annotations?: Record<string, pulumi.Input<string>> } | undefined;
     const annotations = {
       "pulumi.com/patchFieldManager": MANAGER,
+      // Another manager may own a field by then, e.g. the replicas after `kubectl scale`. Without force, Pulumi's next
+      // update of the object fails, and only after the machines' reboots.
+      "pulumi.com/patchForce": "true",
       ...ownMetadata?.annotations,
       [OWNER]: owner,
     };
