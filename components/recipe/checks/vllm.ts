@@ -226,10 +226,10 @@ const reservedArguments = (field: string, args: string[]): Found =>
         why: "the workload itself sets this argument, and its Service and its probes depend on it",
         remedy: `write the model to ${field}.model`,
       };
-    if (["--port", "--host"].includes(flag))
+    if (flag === "--port")
       return {
         field: `${field}.args`,
-        problem: `sets ${flag}`,
+        problem: "sets --port",
         why: "the workload itself sets this argument, and its Service and its probes depend on it",
         remedy: "leave it out",
       };

@@ -59,7 +59,8 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   fabric?: FabricSpec;
   /**
-   * Further arguments of the command `vllm serve`.
+   * Further arguments of the command `vllm serve`. If the cluster's pods have only IPv6 addresses, set `--host=::`,
+   * because vLLM listens on IPv4 by default.
    * @default none
    * @example `[--max-model-len=8192]`
    */
