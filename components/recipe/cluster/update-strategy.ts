@@ -28,9 +28,15 @@ export function chartUpdateStrategy(
 }
 
 /**
+ * More than the machines of any stack. It is the same for all stacks, so that a further machine changes no DaemonSet.
+ * Kubernetes allocates a list of this length.
+ */
+const everyPod = 5_000;
+
+/**
  * Update strategy that replaces all pods of a DaemonSet at once. If the pods of the stack's own DaemonSets were replaced
  * one after another, the ten minutes that Pulumi waits for a DaemonSet would suffice only for about sixty pods. Nothing
  * is lost: a power limit and the marker files outlast a restart of the pod that sets them.
  */
 export const allAtOnce = (spec: Pick<ClusterSpec, "machines">): UpdateStrategy =>
-  strategy(mayBeAway(spec) === 0 ? "100%" : Object.keys(spec.machines).length);
+  strategy(mayBeAway(spec) === 0 ? "100%" : everyPod);

@@ -20,7 +20,7 @@ test("with a machine that may be away, the device plugin's chart allows two unav
     {
       kubernetes: {
         // The pods of the stack's own DaemonSets are replaced at once, on a machine that is off as well.
-        updateStrategy: rollout(1),
+        updateStrategy: rollout(5_000),
         deletesInBackground: true,
         release: {
           values: { updateStrategy: rollout(2), nfd: { worker: { updateStrategy: rollout(2) } } },
@@ -44,7 +44,7 @@ test("with a machine that may be away, the operator's chart allows two unavailab
     },
   ));
 
-test("with a machine that may be away, the DRA driver's pods on all machines may be unavailable", () =>
+test("with a machine that may be away, all pods of the DRA driver may be unavailable", () =>
   expectPlan(
     {
       talosVersion: "v1.13.9",
@@ -53,7 +53,7 @@ test("with a machine that may be away, the DRA driver's pods on all machines may
     },
     {
       kubernetes: {
-        release: { values: { kubeletPlugin: { updateStrategy: rollout(1) } } },
+        release: { values: { kubeletPlugin: { updateStrategy: rollout(5_000) } } },
       },
     },
   ));
