@@ -257,7 +257,8 @@ export function observedNode(
     /** Whether the node is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
     /** Whether the stack's update has cordoned the node. */
-    cordonedByUpdate: metadata?.annotations?.[CORDONED_BY] !== undefined,
+    cordonedByUpdate:
+      spec?.unschedulable === true && metadata?.annotations?.[CORDONED_BY] !== undefined,
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */
     taints: (spec?.taints ?? []).map(({ key, value, effect }) =>
       describeTaint({ key, effect, ...defined({ value }) }),

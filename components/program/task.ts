@@ -114,7 +114,7 @@ export const upgradeTask = z.strictObject({
   addons: z.boolean().optional(),
   /**
    * Whether a node that this program has cordoned stays cordoned. The gate uncordons it once the machine's smoke test
-   * has passed. Default false.
+   * has passed. With `reboots`, only a node stays cordoned that was cordoned before. Default false.
    */
   awaitsTest: z.boolean().optional(),
   /**

@@ -335,7 +335,7 @@ describe("order", () => {
     }
     expect(JSON.parse(firstGate.inputs.stdin as string)).toMatchObject({
       mustPass: true,
-      tests: [{ machine: "w3" }],
+      tests: [{ machine: "w3", cordonedAt: expect.any(String) as string }],
     });
     expect(JSON.parse(gate.inputs.stdin as string)).not.toHaveProperty("mustPass");
     // A pod that waits for a GPU must not take the first machine's card before the test.

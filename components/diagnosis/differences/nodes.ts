@@ -59,7 +59,7 @@ export const readiness = ({
     (item) => ({
       ...item,
       remedy: cordonedByUpdate
-        ? `run \`pulumi up\`, which continues the update that has cordoned the node; to abandon that update, run \`${uncordonCommand(name)}\``
+        ? `run \`pulumi up\`, which continues the update that has cordoned the node (if it finds nothing to change, also change \`reconcileToken\`); to abandon that update, run \`${uncordonCommand(name)}\``
         : `kubectl uncordon ${name}`,
     }),
   ),

@@ -215,7 +215,7 @@ export async function warnOfFailedUpdates(
     try {
       if (isCordonedByUs(await cluster.node(machine)))
         report(
-          `warning: ${machine}: an earlier update failed: node ${machine} is still cordoned. The machine may be half upgraded, or its smoke test has not passed. ` +
+          `warning: ${machine}: an earlier update did not finish: node ${machine} is still cordoned. The machine may be half upgraded, or its smoke test has not passed. ` +
             "If you have undone the edit that caused that update, also change `reconcileToken`: otherwise Pulumi sees no change and leaves the machine cordoned.",
         );
       const { unmet } = await waitFor(clock, {

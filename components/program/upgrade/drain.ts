@@ -167,9 +167,10 @@ export async function runsNothing({ machine, cluster, task, clock }: Run): Promi
  * Makes the node schedulable again once it is ready, if this run or an earlier run cordoned it. If the machine awaits
  * its smoke test, the node stays cordoned: a pod that waits for a GPU could otherwise take the card before the test.
  *
+ * @param wasCordoned whether an earlier run left the node cordoned.
  * @returns whether the node stays cordoned for the smoke test.
  */
-export async function uncordon(run: Run): Promise<boolean> {
+export async function uncordon(run: Run, wasCordoned: boolean): Promise<boolean> {
   const { cluster, limits, report } = run;
   if (cluster === undefined) return false;
   const { machine: node, awaitsTest, reboots } = run.task;
@@ -187,8 +188,8 @@ export async function uncordon(run: Run): Promise<boolean> {
     }
     if (!state.ready) return { not: "not ready" };
     await run.taint?.(); // before the uncordon, or the scheduler could place pods first
-    // `talos-gpu reboot` runs no smoke test.
-    staysCordoned = awaitsTest === true && reboots !== true;
+    // No smoke test follows `talos-gpu reboot`, so it keeps only a cordon that an update has left for the test.
+    staysCordoned = awaitsTest === true && (reboots !== true || wasCordoned);
     if (staysCordoned)
       return {
         done: `node ${node} stays cordoned until its smoke test has passed; to let it take pods before, run \`${uncordonCommand(node)}\``,

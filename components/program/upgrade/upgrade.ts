@@ -116,7 +116,7 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
     settles: earlier.brings.some((id) => id === compared.before.schematicId),
   });
   await warnOfOverrides(run);
-  const staysCordoned = await uncordon(run);
+  const staysCordoned = await uncordon(run, earlier.cordoned === true);
   await awaitKubernetes(run);
   const hasRebooted = paused || rebooted;
   await (applied || (isChanged && !hasRebooted) ? awaitHealth(run) : awaitParts(run));

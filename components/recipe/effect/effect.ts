@@ -170,13 +170,16 @@ function withAbsence(
   before?: MachineState,
 ): MachineEffect {
   const hops = wayTo(after, before)?.hops.length ?? 0;
+  const upgradeText =
+    hops === 0
+      ? after.awayForAtMost
+      : `${hops + 1} times ${after.awayForAtMost}, plus the image pulls between the reboots`;
   return {
     ...effect,
     drained: drainOf(after, before),
-    awayForAtMost:
-      hops === 0
-        ? after.awayForAtMost
-        : `${hops + 1} times ${after.awayForAtMost}, plus the image pulls between the reboots`,
+    awayForAtMost: after.awaitsTest
+      ? `${upgradeText}, and then until its smoke test has passed`
+      : upgradeText,
   };
 }
 

@@ -33,6 +33,8 @@ export interface MachineState {
    * all waits in this period, if the machine is up when the update begins.
    */
   awayForAtMost: string;
+  /** Set if the node stays cordoned after the reboot until the machine's smoke test has passed. */
+  awaitsTest?: true;
   /** Whether the update installs the machine from maintenance mode. */
   installs?: true;
 }
@@ -118,6 +120,7 @@ export function machineState(machine: PlannedMachine): MachineState {
     },
     drainedBeforeReboot: drainOf(machine),
     awayForAtMost: awayOf(machine),
+    ...(machine.awaitsTest && machine.drain ? { awaitsTest: true as const } : {}),
     ...(machine.installs ? { installs: true as const } : {}),
   };
 }

@@ -207,7 +207,7 @@ export interface MachineDefaultsSpec {
    * it out with `bootstrap: true`: write the machine's name in `away` while the machine is off.
    *
    * A pod on a node that is off stops the rollout of its DaemonSet on all other nodes. The stack's chart values
-   * therefore let one more pod be unavailable for each such machine.
+   * therefore let more pods be unavailable.
    * @default `false`
    * @example `true`
    * @causes an update of the GPU provider's release

@@ -150,6 +150,7 @@ describe("a machine that differs from its stack", () => {
       },
       {
         task: { awaitsTest: true },
+        previousResult: { schematicId: schematics.gpu, cordonedAt: "at the first run" },
         expect: {
           // Not the time of the first run: the gate must run again.
           result: {
@@ -185,6 +186,15 @@ describe("a machine that differs from its stack", () => {
         node: { unschedulable: false },
       },
     }));
+
+  test("whose node awaits its smoke test and is only rebooted stays cordoned", () =>
+    runUpgrade(
+      { task: { awaitsTest: true }, expect: { node: { unschedulable: true } } },
+      {
+        task: { awaitsTest: true, reboots: true },
+        expect: { result: { rebooted: true }, node: { unschedulable: true } },
+      },
+    ));
 
   test("that is only rebooted is uncordoned, because no smoke test follows", () =>
     runUpgrade({
