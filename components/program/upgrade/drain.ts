@@ -187,8 +187,9 @@ export async function uncordon(run: Run, wasCordoned: boolean): Promise<boolean>
       return { done: `node ${node} ${stateText}` };
     }
     if (!state.ready) return { not: "not ready" };
-    await run.taint?.(); // before the uncordon, or the scheduler could place pods first
-    // No smoke test follows `talos-gpu reboot`, so it keeps only a cordon that an update has left for the test.
+    // Before the uncordon. Otherwise the scheduler could place pods first.
+    await run.taint?.();
+    // No smoke test follows `talos-gpu reboot`. It keeps only a cordon that an update has left for the test.
     staysCordoned = awaitsTest === true && (reboots !== true || wasCordoned);
     if (staysCordoned)
       return {

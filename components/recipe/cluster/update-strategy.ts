@@ -1,10 +1,10 @@
 import type { ClusterSpec } from "../spec/index";
 import type { UpdateStrategy } from "../types";
 
-// A pod on a node that is off counts as unavailable, and stays so because no kubelet ends it (kubernetes v1.36.3,
-// pkg/controller/daemon/update.go, rollingUpdate). A rollout that allows no more unavailable pods then stops on all other
-// nodes, and the update fails at its limit (seen in the lab `away`). A percentage does not help: Kubernetes takes it of
-// the nodes that are up (updatedDesiredNodeCounts).
+// A pod on a node that is off counts as unavailable (kubernetes v1.36.3, pkg/controller/daemon/update.go, rollingUpdate).
+// It stays so, because no kubelet ends it. A rollout that allows no more unavailable pods stops on all other nodes. The
+// update then fails at its limit (seen in the lab `away`). A percentage does not help: Kubernetes takes it of the nodes
+// that are up (updatedDesiredNodeCounts).
 
 const strategy = (maxUnavailable: number | string): UpdateStrategy => ({
   type: "RollingUpdate",
@@ -34,9 +34,9 @@ export function chartUpdateStrategy(
 const everyPod = 5_000;
 
 /**
- * Update strategy that replaces all pods of a DaemonSet at once. If the pods of the stack's own DaemonSets were replaced
- * one after another, the ten minutes that Pulumi waits for a DaemonSet would suffice only for about sixty pods. Nothing
- * is lost: a power limit and the marker files outlast a restart of the pod that sets them.
+ * Update strategy that replaces all pods of a DaemonSet at once. Pulumi waits ten minutes for a DaemonSet. If the pods
+ * were replaced one after another, this would suffice only for about sixty pods. Nothing is lost: a power limit and the
+ * marker files outlast a restart of the pod that sets them.
  */
 export const allAtOnce = (spec: Pick<ClusterSpec, "machines">): UpdateStrategy =>
   strategy(mayBeAway(spec) === 0 ? "100%" : everyPod);

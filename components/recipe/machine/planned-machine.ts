@@ -32,9 +32,9 @@ export interface PlannedMachine
    */
   updatesAddons: boolean;
   /**
-   * Whether the node stays cordoned after a reboot until the smoke test of the machine has passed: the last machine of
-   * `upgrade.first`, if other workers wait for it. The nodes of the earlier ones take pods again, because pods that can
-   * run only there could otherwise stop the drain of the next machine by a disruption budget.
+   * Whether the node stays cordoned after a reboot until the smoke test of the machine has passed. This is so for the
+   * last machine of `upgrade.first`, if other workers wait for it. The nodes of the earlier ones take pods again. Pods
+   * that can run only there could otherwise stop the drain of the next machine by a disruption budget.
    */
   awaitsTest: boolean;
   /**
