@@ -34,7 +34,8 @@ export const patchContentChecks = {
             field: ".containerd.extra",
             problem: `contains a secret (${path})`,
             why: "the stack file, Pulumi's state and the machine's configuration contain it in plain text",
-            remedy: "leave it out, and set an image pull secret in the pods that need the registry",
+            remedy:
+              "leave it out, and add an image pull secret to the ServiceAccount `default` in the namespace of the pods that need the registry",
           })),
       ),
     ),

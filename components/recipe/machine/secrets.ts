@@ -107,7 +107,7 @@ function remedyOf(kind: string, path: string): string {
     /^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) ||
     path.startsWith("machine.registries")
   )
-    return "leave it out: write it to the machine with `talosctl patch machineconfig`, or set an image pull secret in the pods";
+    return "leave it out: write it to the machine with `talosctl patch machineconfig`, or add an image pull secret to the ServiceAccount `default` of the pods' namespace";
   if (kind === "ExtensionServiceConfig")
     return "leave the document out: write it to the machine with `talosctl patch machineconfig`, from a file outside of the repository";
   if (

@@ -15,7 +15,7 @@ const key = "/GVsbG8=";
 const writeWithTalosctl =
   "leave it out: write it to the machine with `talosctl patch machineconfig`";
 const remedyForMachine = `${writeWithTalosctl}, from a file outside of the repository`;
-const remedyForRegistry = `${writeWithTalosctl}, or set an image pull secret in the pods`;
+const remedyForRegistry = `${writeWithTalosctl}, or add an image pull secret to the ServiceAccount \`default\` of the pods' namespace`;
 const remedyForCluster = "set machine secrets by the secret configuration talos-gpu:machineSecrets";
 const remedyForPods = "keep a pod's secret in a Kubernetes Secret";
 
