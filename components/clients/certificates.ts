@@ -88,12 +88,25 @@ function certificateOf(user: unknown): string | undefined {
 const decoded = (crt: unknown): string | undefined =>
   typeof crt === "string" ? Buffer.from(crt, "base64").toString() : undefined;
 
-/** The mistake in a kubeconfig that a refused call to Kubernetes shows; undefined if the call shows none. */
-function foreignKubeconfig(message: string): string | undefined {
+const rightKubeconfig =
+  "replace the kubeconfig with that of the machines' cluster, from `talosctl kubeconfig`";
+
+/**
+ * The mistake in a kubeconfig that a refused call to Kubernetes shows, by the words of the client
+ * (clients/kubernetes/error.ts); undefined if the call shows none.
+ */
+function foreignKubeconfig(message: string): Pick<FieldFinding, "problem" | "remedy"> | undefined {
   if (/does not accept the credentials/.test(message))
-    return "the Kubernetes API does not accept the user of the kubeconfig";
-  if (/certificate|self.signed|x509/i.test(message))
-    return "it belongs to another cluster: the kubeconfig's CA did not sign the API server's certificate";
+    return {
+      problem: "the Kubernetes API does not accept the user of the kubeconfig",
+      remedy: rightKubeconfig,
+    };
+  if (/the kubeconfig's CA did not sign/.test(message))
+    return {
+      problem:
+        "it belongs to another cluster: the kubeconfig's CA did not sign the API server's certificate",
+      remedy: `${rightKubeconfig}. If it is the right one and has no certificate-authority-data, add this field: Node does not use the CAs of this computer`,
+    };
   return undefined;
 }
 
@@ -109,14 +122,13 @@ export function foreignCredentials(
   talosconfig?: string,
 ): FieldFinding | undefined {
   if (message.startsWith("Kubernetes: ")) {
-    const problem = foreignKubeconfig(message);
-    if (problem === undefined) return undefined;
+    const mistake = foreignKubeconfig(message);
+    if (mistake === undefined) return undefined;
     return {
       field: "kubeconfig",
-      problem: `${problem} (${message})`,
+      problem: `${mistake.problem} (${message})`,
       why: "later calls would be refused, or would change another cluster",
-      remedy:
-        "replace the kubeconfig with that of the machines' cluster, from `talosctl kubeconfig`",
+      remedy: mistake.remedy,
     };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message))

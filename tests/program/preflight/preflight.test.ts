@@ -2,7 +2,7 @@ import type { AskedCluster } from "../../../components/program/preflight/preflig
 import type { PreflightTask } from "../../../components/program/preflight/task";
 import type { Storage } from "../../../components/program/cluster/cluster";
 import { CallError } from "../../../components/clients/failure";
-import { answerProblem } from "../../../components/clients/kubernetes/error";
+import { answerProblem, connectionProblem } from "../../../components/clients/kubernetes/error";
 import { failsWith, type FakeMachine, nodeState, schematics } from "../fakes";
 import {
   chartArchive,
@@ -184,7 +184,17 @@ describe("the preflight", () => {
 
   test("refuses a kubeconfig of another API server", () =>
     checkPreflight({
-      setup: { nodes: new CallError("refused", "Kubernetes: nodes: self-signed certificate") },
+      setup: {
+        nodes: connectionProblem(
+          "nodes",
+          "https://10.0.0.9:6443",
+          Object.assign(new Error("self-signed certificate"), {
+            code: "SELF_SIGNED_CERT_IN_CHAIN",
+          }),
+          30_000,
+          [],
+        ),
+      },
       findings: [/^kubeconfig: it belongs to another cluster: the kubeconfig's CA did not sign/],
     }));
 
