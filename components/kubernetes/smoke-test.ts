@@ -153,7 +153,12 @@ function testPod(
     securityContext: unprivileged,
     // CUDA's output is then in the pod's status, where `doctor` reads it even after the log is gone.
     terminationMessagePolicy: "FallbackToLogsOnError",
-    resources: request?.resources ?? { limits: { [resourceOf(recipe, machine)]: "1" } },
+    resources: {
+      ...testMemory,
+      ...(request?.resources ?? {
+        limits: { ...testMemory.limits, [resourceOf(recipe, machine)]: "1" },
+      }),
+    },
   };
   return {
     ...(runtimeClassName === "" ? {} : { runtimeClassName }),
@@ -167,6 +172,15 @@ function testPod(
     containers: [{ name: "smoke-test", ...container }, onlooker(recipe)],
   };
 }
+
+/**
+ * Requests and limit of the test, which many clusters demand of every container. A CUDA program that computed on one
+ * card had at most 148 MB in memory, 41 MB of them its own (on an H200 with driver 580.159.04, 2026-11-30).
+ */
+const testMemory = {
+  requests: { cpu: "10m", memory: "64Mi" },
+  limits: { memory: "1Gi" },
+};
 
 /**
  * Toleration of a cordoned node, which the pods of DaemonSets get from Kubernetes. All tests have it, because a Job is
@@ -193,6 +207,7 @@ function onlooker(recipe: KubernetesRecipe): Container {
     securityContext: unprivileged,
     command: ["sh", "-c", script],
     env: [{ name: "CODE", value: askingClass(recipe) === "" ? "1" : "0" }],
+    resources: { requests: { cpu: "10m", memory: "16Mi" }, limits: { memory: "128Mi" } },
   };
 }
 

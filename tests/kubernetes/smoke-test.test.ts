@@ -29,7 +29,13 @@ test("the smoke test requests one card on its machine, and may run longer than t
     operator: "Exists",
     effect: "NoSchedule",
   });
-  expect(pod.containers[0].resources.limits).toEqual({ "nvidia.com/gpu": "1" });
+  expect(pod.containers[0].resources.limits).toEqual({ memory: "1Gi", "nvidia.com/gpu": "1" });
+  // Policies of many clusters refuse a container without these.
+  for (const container of pod.containers)
+    expect(container.resources).toMatchObject({
+      requests: { cpu: expect.any(String) as string, memory: expect.any(String) as string },
+      limits: { memory: expect.any(String) as string },
+    });
   expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's choice
 });
 
@@ -102,7 +108,7 @@ test.each([
     image: test.image,
     env: [{ name: "CODE", value: code }],
   });
-  expect(secondContainer).not.toHaveProperty("resources");
+  expect(Object.keys(secondContainer.resources.limits as object)).toEqual(["memory"]);
   const [shell, ...rest] = secondContainer.command as [string, ...string[]];
   expect(spawnSync(shell, ["-n", ...rest], { encoding: "utf8" })).toMatchObject({
     status: 0,
@@ -267,7 +273,10 @@ describe("the smoke test with MIG", () => {
     const mixed = (await smokeTestWithMig("mixed", "all-balanced")).spec.template.spec;
     expect(mixed.nodeSelector).toHaveProperty(["nvidia.com/mig.config.state"], "success");
     expect(mixed.initContainers).toBeUndefined();
-    expect(mixed.containers[0].resources.limits).toEqual({ "nvidia.com/mig-1g.12gb": "1" });
+    expect(mixed.containers[0].resources.limits).toEqual({
+      memory: "1Gi",
+      "nvidia.com/mig-1g.12gb": "1",
+    });
     expect(
       (await smokeTestWithMig("single", "all-disabled")).spec.template.spec.initContainers,
     ).toBeUndefined();
