@@ -10,6 +10,9 @@ beforeAll(async () => {
   ({ outcome: run } = await runInOwnProcess<AwayRun>("away"));
 });
 
+test("the controller manager, not the kubelet, reports that the machine is off", () =>
+  expect(run.readyWhenOff).toBe("Unknown"));
+
 test("while a machine is off, an update changes chart, DaemonSets, power limit and driver of the others", () => {
   expectSucceeded(run.firstUpdate);
   expect(run.firstUpdate.reboots).toEqual({ desk: 1, server: 1 });

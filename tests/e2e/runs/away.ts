@@ -1,3 +1,4 @@
+import type { V1Node } from "@kubernetes/client-node";
 import { labTimeouts } from "../../../lab/clock";
 import type { Lab } from "../../../lab/cluster/lab";
 import { isReady } from "../../../lab/kubernetes/node";
@@ -13,6 +14,8 @@ import { openLab, runAsProgram } from "./run-as-program";
 /** Results of the run. */
 export interface AwayRun {
   firstUpdate: UpdateWithOutput;
+  /** Status of the node's condition Ready once the desk is off. */
+  readyWhenOff: string | undefined;
   /** Edits of the chart, of an own DaemonSet's image, of the power limit and of the driver, while the desk is off. */
   updateWhileAway: UpdateWithOutput;
   /** The next update, while the desk is still off. */
@@ -63,7 +66,7 @@ async function run(session: Session): Promise<AwayRun> {
 
   const firstUpdate = await updateWithOutput(lab);
   await lab.machines.fault("desk", { kind: "off", times: 1 });
-  await waitForDesk(lab, false);
+  const nodeWhenOff = await waitForDesk(lab, false);
   await edit({
     devicePlugin: { version: "0.18.2" },
     driver: { branch: "lts" },
@@ -83,6 +86,7 @@ async function run(session: Session): Promise<AwayRun> {
   const unchangedUpdate = await updateWithOutput(lab);
   return {
     firstUpdate,
+    readyWhenOff: nodeWhenOff.status?.conditions?.find(({ type }) => type === "Ready")?.status,
     updateWhileAway,
     unchangedWhileAway,
     updateAfterReturn,
@@ -92,8 +96,8 @@ async function run(session: Session): Promise<AwayRun> {
 }
 
 /** Waits until the desk's node is ready, or not ready. */
-async function waitForDesk(lab: RunningLab, ready: boolean): Promise<void> {
-  await untilSeen(
+function waitForDesk(lab: RunningLab, ready: boolean): Promise<V1Node> {
+  return untilSeen(
     `desk is ${ready ? "ready" : "not ready"}`,
     { seconds: 300, every: 500, signal: lab.session.signal },
     async () => (await lab.kubernetes.nodes())["desk"]!,
