@@ -107,6 +107,8 @@ function remedyOf(kind: string, path: string): string {
     /^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) ||
     path.startsWith("machine.registries")
   )
+    // Kubernetes gives a pod without pull secrets those of its ServiceAccount (kubernetes v1.36.3,
+    // plugin/pkg/admission/serviceaccount/admission.go).
     return "leave it out: write it to the machine with `talosctl patch machineconfig`, or add an image pull secret to the ServiceAccount `default` of the pods' namespace";
   if (kind === "ExtensionServiceConfig")
     return "leave the document out: write it to the machine with `talosctl patch machineconfig`, from a file outside of the repository";

@@ -60,7 +60,7 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   fabric?: FabricSpec;
   /**
    * Further arguments of the command `vllm serve`. If the cluster's pods have only IPv6 addresses, set `--host=::`,
-   * because vLLM listens on IPv4 by default.
+   * because vLLM listens on IPv4 by default (vllm/entrypoints/openai/api_server.py, create_server_socket).
    * @default none
    * @example `[--max-model-len=8192]`
    */
