@@ -69,7 +69,7 @@ export function gpuStack(
   plan: Plan,
   {
     dependsOn: ahead,
-    cordonedAt = new Map<string, pulumi.Output<string>>(),
+    cordonedAt,
     rest,
     exposure,
     secrets = {},
@@ -140,7 +140,7 @@ export function gpuStack(
       limit: limits.gate,
       secrets,
       mustPass,
-      ...(mustPass ? { cordonedAt } : {}),
+      cordonedAt: mustPass ? cordonedAt : undefined,
       putBack,
       reconcileToken,
     };

@@ -29,7 +29,7 @@ export interface Tests {
    */
   mustPass?: boolean;
   /** When upgrades left nodes cordoned for their tests, by node name. Default: none. */
-  cordonedAt?: Map<string, pulumi.Output<string>>;
+  cordonedAt?: Map<string, pulumi.Output<string>> | undefined;
   /** Text whose change makes the gate run again. Default none. */
   reconcileToken?: string | undefined;
   /** Resources that restore objects before the gate runs. Default: none. */

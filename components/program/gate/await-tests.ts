@@ -33,8 +33,8 @@ export type TestedCluster = Pick<
  * device) and evicts no pod. If running pods use all units for as long as `patience`, the gate gives up the test. It
  * records the machine as untested, with the pods' names. This is no failure, because the running pods show that the
  * machine gives its cards to pods. If the gate waited for these pods to end, an update of a busy cluster would never
- * end. The gate repeats a test that failed in an earlier run, or that an earlier run gave up. A test that must pass also
- * runs on a cordoned node; the gate then uncordons the node.
+ * end. The gate repeats a test that failed in an earlier run, or that an earlier run gave up. The tests
+ * also run on a cordoned node. After a test that must pass, the gate uncordons the node that its upgrade left cordoned.
  *
  * @throws Failure with every test that failed or did not pass within the limit: the state of its pods, the units that
  * the node offers, the pods that use them, and the state of the device plugin.

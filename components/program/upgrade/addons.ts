@@ -131,7 +131,7 @@ export async function updateAddons(run: Run): Promise<void> {
       async () => {
         const rollouts: string[] = [];
         for (const { workload } of awaited)
-          rollouts.push(...(await unfinishedRollout(workload, cluster)));
+          rollouts.push(...unfinishedRollout(workload, await cluster.read(workload)));
         return rollouts.length === 0 ? { done: true } : { not: rollouts.join(", ") };
       },
       (missing) => report(`addons: ${missing}`),
@@ -148,9 +148,10 @@ async function warnOfRollouts(
   manifests: KubernetesManifest[],
   cluster: NodeCluster,
 ): Promise<void> {
-  for (const workload of addonsIn(manifests).map((addon) => addon.workload)) {
-    if ((await cluster.read(workload)) === undefined) continue;
-    for (const rollout of await unfinishedRollout(workload, cluster))
+  for (const { workload } of addonsIn(manifests)) {
+    const live = await cluster.read(workload);
+    if (live === undefined) continue;
+    for (const rollout of unfinishedRollout(workload, live))
       report(`warning: ${rollout}: look at \`kubectl -n kube-system get pods -o wide\``);
   }
 }
@@ -286,12 +287,10 @@ function containersOf(workload: KubernetesObject | KubernetesManifestObject): V1
 }
 
 /** Why some of an addon's new pods do not run yet; empty if all of them run. */
-async function unfinishedRollout(
-  workload: KubernetesManifestObject,
-  cluster: NodeCluster,
-): Promise<string[]> {
-  const { kind, metadata } = workload;
-  const live = await cluster.read(workload);
+function unfinishedRollout(
+  { kind, metadata }: KubernetesManifestObject,
+  live: KubernetesObject | undefined,
+): string[] {
   if (live === undefined) return [`Kubernetes has no ${kind} ${metadata.name}`];
   const { generation = 0 } = live.metadata ?? {};
   const { observedGeneration = 0 } = (live as V1Deployment).status ?? {};

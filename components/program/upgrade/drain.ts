@@ -174,37 +174,45 @@ export async function uncordon(run: Run, wasCordoned: boolean): Promise<boolean>
   const { cluster, limits, report } = run;
   if (cluster === undefined) return false;
   const { machine: node, awaitsTest, reboots } = run.task;
-  let staysCordoned = false;
-  const look = async (): Promise<{ done: string } | { not: string }> => {
+  // No smoke test follows `talos-gpu reboot`. It keeps only a cordon that an update has left for the test.
+  const awaitsGate = awaitsTest === true && (reboots !== true || wasCordoned);
+  const ended = (line: string, staysCordoned = false) => ({ done: { line, staysCordoned } });
+  const look = async (): Promise<ReturnType<typeof ended> | { not: string }> => {
     const state = await cluster.node(node);
-    if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
+    if (state === undefined) return ended(`node ${node} is not in Kubernetes`);
     if (state.annotations[CORDONED_BY] === undefined) {
       if (state.unschedulable && CORDONED_BY_TALOS in state.annotations)
         return { not: "Talos still cordons it" };
       const stateText = state.unschedulable
         ? "stays cordoned, because this stack did not cordon it"
         : "is not cordoned";
-      return { done: `node ${node} ${stateText}` };
+      return ended(`node ${node} ${stateText}`);
     }
     if (!state.ready) return { not: "not ready" };
     // Before the uncordon. Otherwise the scheduler could place pods first.
     await run.taint?.();
-    // No smoke test follows `talos-gpu reboot`. It keeps only a cordon that an update has left for the test.
-    staysCordoned = awaitsTest === true && (reboots !== true || wasCordoned);
-    if (staysCordoned)
-      return {
-        done: `node ${node} stays cordoned until its smoke test has passed; to let it take pods before, run \`${uncordonCommand(node)}\``,
-      };
+    if (awaitsGate)
+      return ended(
+        `node ${node} stays cordoned until its smoke test has passed; to let it take pods before, run \`${uncordonCommand(node)}\``,
+        true,
+      );
     await cluster.uncordon(node, CORDONED_BY);
-    return { done: `node ${node} is schedulable again` };
+    return ended(`node ${node} is schedulable again`);
   };
-  const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (limitText) => ({
-    field: `machines.${node}`,
-    problem: `its node was not ready after the reboot ${limitText}`,
-    why: "pods would not start there, so the node stays cordoned",
-    remedy: `look at \`kubectl describe node ${node}\`, then run again`,
-  }));
-  report(done);
+  const { line, staysCordoned } = await waitIn(
+    run,
+    "uncordon",
+    limits.verify,
+    "the node",
+    look,
+    (limitText) => ({
+      field: `machines.${node}`,
+      problem: `its node was not ready after the reboot ${limitText}`,
+      why: "pods would not start there, so the node stays cordoned",
+      remedy: `look at \`kubectl describe node ${node}\`, then run again`,
+    }),
+  );
+  report(line);
   return staysCordoned;
 }
 

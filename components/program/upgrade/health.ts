@@ -29,8 +29,8 @@ async function failuresOf(run: Run): Promise<string[]> {
 
 /**
  * Called after a change of the machine's configuration that took effect without a reboot. Waits until the machine has
- * run for a while without a failure (`failuresOf`). Talos checks neither the flags of the kubelet nor those of the control plane. A kubelet with a wrong flag
- * fails at once, but an API server only when the kubelet restarts it.
+ * run for a while without a failure (`failuresOf`). Talos checks neither the flags of the kubelet nor those of the
+ * control plane. A kubelet with a wrong flag fails at once, but an API server only when the kubelet restarts it.
  *
  * @throws Failure at the limit. The update then does not change the machines that come after this one.
  */

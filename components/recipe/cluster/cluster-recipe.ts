@@ -21,7 +21,7 @@ import type {
   PodToleration,
   ReleaseRecipe,
 } from "../types";
-import { allAtOnce, chartUpdateStrategy } from "./update-strategy";
+import { allAtOnce, awayAtMost, chartUpdateStrategy } from "./update-strategy";
 import { type Ground, mergeValues, repositoryOf } from "./values";
 
 /** Namespaces that Kubernetes creates itself. Talos exempts `kube-system` from Pod Security. */
@@ -103,9 +103,7 @@ export function kubernetesRecipe(
     markers: needsMarkers(injection, mode) ? markersOf(spec) : [],
     tolerations,
     updateStrategy: allAtOnce(spec),
-    ...(machines.some(({ spec: { mayBeAway } }) => mayBeAway)
-      ? { deletesInBackground: true as const }
-      : {}),
+    ...(awayAtMost(spec) > 0 ? { deletesInBackground: true as const } : {}),
     nodeSelector,
     resourceName:
       ownValuesOf(spec)?.resourceName ??

@@ -11,7 +11,8 @@ const strategy = (maxUnavailable: number | string): UpdateStrategy => ({
   rollingUpdate: { maxUnavailable },
 });
 
-const mayBeAway = ({ machines }: Pick<ClusterSpec, "machines">): number =>
+/** Number of machines that may be off during an update. */
+export const awayAtMost = ({ machines }: Pick<ClusterSpec, "machines">): number =>
   Object.values(machines).filter((machine) => machine.mayBeAway).length;
 
 /**
@@ -23,7 +24,7 @@ const mayBeAway = ({ machines }: Pick<ClusterSpec, "machines">): number =>
 export function chartUpdateStrategy(
   spec: Pick<ClusterSpec, "machines">,
 ): UpdateStrategy | undefined {
-  const awayCount = mayBeAway(spec);
+  const awayCount = awayAtMost(spec);
   return awayCount === 0 ? undefined : strategy(awayCount + 1);
 }
 
@@ -39,4 +40,4 @@ const everyPod = 5_000;
  * marker files outlast a restart of the pod that sets them.
  */
 export const allAtOnce = (spec: Pick<ClusterSpec, "machines">): UpdateStrategy =>
-  strategy(mayBeAway(spec) === 0 ? "100%" : everyPod);
+  strategy(awayAtMost(spec) === 0 ? "100%" : everyPod);
