@@ -46,13 +46,16 @@ export function clusterObjectsOf(api: KubernetesApi, clock: Clock = systemClock)
     return kind === "Namespace" ? contentOf(name, api) : [];
   }
 
-  const recordOf = ({ metadata, data }: V1Secret): ReleaseRecord => ({
-    name: metadata?.name ?? "",
-    uid: metadata?.uid ?? "",
-    revision: Number(metadata?.labels?.["version"]),
-    status: metadata?.labels?.["status"] ?? "",
-    ...releaseIn(data?.["release"]),
-  });
+  const recordOf = ({ metadata, data }: V1Secret): ReleaseRecord => {
+    const { status, ...release } = releaseIn(data?.["release"]);
+    return {
+      name: metadata?.name ?? "",
+      uid: metadata?.uid ?? "",
+      revision: Number(metadata?.labels?.["version"]),
+      status: status ?? metadata?.labels?.["status"] ?? "",
+      ...release,
+    };
+  };
 
   return {
     read: async (key) => {
@@ -115,13 +118,19 @@ export function clusterObjectsOf(api: KubernetesApi, clock: Clock = systemClock)
 /**
  * Decodes Helm's record of a revision: compressed JSON in base64, which the Secret encodes once more (helm,
  * pkg/storage/driver/util.go).
+ *
+ * Helm reads the status from this text, and not from the Secret's label. The two can differ after an interrupted
+ * upgrade. Helm encodes the text before it reads the status for the label (pkg/storage/driver/secrets.go,
+ * newSecretsObject). Meanwhile another goroutine sets the status to `failed` (pkg/action/upgrade.go, handleContext).
  */
-function releaseIn(release: string | undefined): Pick<ReleaseRecord, "chart" | "values"> {
+function releaseIn(
+  release: string | undefined,
+): Pick<ReleaseRecord, "chart" | "values"> & { status: string | undefined } {
   try {
     const encoded = Buffer.from(Buffer.from(release!, "base64").toString(), "base64");
-    const { chart, config } = JSON.parse(gunzipSync(encoded).toString());
-    return { chart: chart?.metadata?.name ?? "", values: config ?? {} };
+    const { chart, config, info } = JSON.parse(gunzipSync(encoded).toString());
+    return { chart: chart?.metadata?.name ?? "", values: config ?? {}, status: info?.status };
   } catch {
-    return { chart: "", values: undefined };
+    return { chart: "", values: undefined, status: undefined };
   }
 }
