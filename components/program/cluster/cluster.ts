@@ -3,7 +3,9 @@ import type {
   CoreV1Event,
   KubernetesObject,
   ResourceV1ResourceClaim,
+  V1EndpointSlice,
   V1Job,
+  V1MutatingWebhookConfiguration,
   V1Namespace,
   V1Node,
   V1PersistentVolume,
@@ -12,9 +14,15 @@ import type {
   V1ResourceSlice,
   V1RuntimeClass,
   V1StorageClass,
+  V1ValidatingWebhookConfiguration,
   V1VolumeAttachment,
 } from "@kubernetes/client-node";
-import { KubernetesApi, type Kubeconfig, type ObjectKey } from "../../clients/kubernetes/api";
+import {
+  KubernetesApi,
+  type Kubeconfig,
+  type ObjectKey,
+  titleOf,
+} from "../../clients/kubernetes/api";
 import { KubernetesError } from "../../clients/kubernetes/error";
 import { defined } from "../../recipe/mapping";
 import { MANAGER } from "../../clients/kubernetes/manager";
@@ -35,6 +43,7 @@ import { claimedIn, slicesPath } from "../../clients/kubernetes/devices";
 import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
 import { imageRelease } from "../../clients/talos/configuration-text";
 import { requestedApis } from "./releases";
+import { isServed, requiredServices, type WebhookService } from "./webhooks";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
 export type * from "./states";
@@ -211,6 +220,32 @@ export class KubernetesCluster {
     };
     const body = { metadata, spec: { taints: taints.length > 0 ? taints : null } };
     return (await this.patch(name, body, { 409: "conflict" })) !== "conflict";
+  }
+
+  /**
+   * Services of the admission webhooks without whose answer Kubernetes refuses objects, and whether a pod answers for
+   * each. Empty if the credentials may not list webhooks; a service counts as served if they may not list endpoints.
+   */
+  async webhookServices(): Promise<(WebhookService & { served: boolean })[]> {
+    const list = <T>(kind: string): Promise<T[]> =>
+      this.api.list(kind, `/apis/admissionregistration.k8s.io/v1/${kind}`, {
+        instead: { 403: undefined },
+      });
+    const services = requiredServices([
+      ...(await list<V1MutatingWebhookConfiguration>("mutatingwebhookconfigurations")),
+      ...(await list<V1ValidatingWebhookConfiguration>("validatingwebhookconfigurations")),
+    ]);
+    const answers: (WebhookService & { served: boolean })[] = [];
+    for (const service of services) {
+      const { namespace, name } = service;
+      const selector = query({ labelSelector: `kubernetes.io/service-name=${name}` });
+      const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?${selector}`;
+      const slices = await this.api.ask<{ items: V1EndpointSlice[] }>("endpoints", path, {
+        instead: { 403: undefined },
+      });
+      answers.push({ ...service, served: slices === undefined || isServed(slices.items) });
+    }
+    return answers;
   }
 
   /** The RuntimeClass of this name; undefined when there is none. */

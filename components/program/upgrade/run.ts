@@ -28,6 +28,7 @@ export type NodeCluster = Pick<
   | "attachedVolumes"
   | "read"
   | "apply"
+  | "webhookServices"
 >;
 
 /** Inputs and clients of the upgrade. */

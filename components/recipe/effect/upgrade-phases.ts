@@ -67,6 +67,7 @@ const phases = {
   uncordon: { timeLimit: ({ verify }) => verify, changes: true, away: true },
   kubernetes: { timeLimit: ({ verify }) => Math.max(KUBERNETES, verify) },
   health: { timeLimit: (limits) => limits.verify + steadyTime(limits) },
+  webhooks: { timeLimit: ({ verify }) => verify },
   addons: { timeLimit: ({ verify }) => Math.max(KUBERNETES, verify) },
 } as const satisfies Record<string, PhaseOfUpgrade>;
 

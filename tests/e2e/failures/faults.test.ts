@@ -66,6 +66,13 @@ test.each(["refuse-some", "drop-some", "hang-once", "hang-pull"])(
   },
 );
 
+test("after a reboot the program waits until a pod answers an admission webhook again", () => {
+  const [run] = runsOfSuccessfulCase("webhooks");
+  expect(run!.lines.filter((line) => line.includes("webhook"))).toEqual([
+    expect.stringMatching(/^webhooks: webhooks: waiting up to \S+ for the pods of /),
+  ]);
+});
+
 test.each(["refuse-all", "hang-all"])(
   "with the fault %s a run ends within its limits, and the error says what it waited for",
   (machine) => {

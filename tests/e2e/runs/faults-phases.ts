@@ -1,12 +1,16 @@
 import { upgradePhases } from "../../../components/recipe/effect";
 
-/** Phases that do not occur in the upgrade of an adopted machine that has a card and is already in its cluster. */
+/**
+ * Phases that do not occur in the upgrade of an adopted machine that has a card and is already in its cluster, if the
+ * cluster has no admission webhooks.
+ */
 const absentPhases: readonly string[] = [
   "join",
   "images",
   "apply",
   "kubernetes",
   "health",
+  "webhooks",
   "addons",
 ];
 

@@ -98,6 +98,56 @@ const pausedBoot: Case = async (testBed, name) => {
   return [failedRun, { ...(await testBed.upgrade(name)), rebootsBefore: reboots }];
 };
 
+/**
+ * The pod of an admission webhook does not answer from the reboot on, until the program waits for it. The webhook
+ * concerns a kind that does not exist, so it refuses nothing in this cluster.
+ */
+const missingWebhook: Case = async (testBed, machine) => {
+  const { kubernetes } = testBed.lab;
+  const [group, service] = ["talos-gpu.test", "policies"];
+  await kubernetes.create("/api/v1/namespaces/default/services", {
+    metadata: { name: service },
+    spec: { ports: [{ port: 443 }] },
+  });
+  const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+  const endpoints = (ready: boolean): object[] => [
+    { addresses: ["10.244.9.9"], conditions: { ready } },
+  ];
+  await kubernetes.create(slices, {
+    metadata: { name: service, labels: { "kubernetes.io/service-name": service } },
+    addressType: "IPv4",
+    endpoints: endpoints(true),
+    ports: [{ port: 8443 }],
+  });
+  const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  await kubernetes.create(webhooks, {
+    metadata: { name: service },
+    webhooks: [
+      {
+        name: `policies.${group}`,
+        admissionReviewVersions: ["v1"],
+        sideEffects: "None",
+        clientConfig: { service: { namespace: "default", name: service } },
+        rules: [
+          { apiGroups: [group], apiVersions: ["v1"], operations: ["CREATE"], resources: ["x"] },
+        ],
+      },
+    ],
+  });
+  const changes: Promise<void>[] = [];
+  const setReady = (ready: boolean): void =>
+    void changes.push(kubernetes.patch(`${slices}/${service}`, { endpoints: endpoints(ready) }));
+  const programRun = await testBed.upgrade(machine, {
+    onLine: (line) => {
+      if (line.startsWith(`${machine}: reboot: `) && changes.length === 0) setReady(false);
+      if (line.startsWith(`${machine}: webhooks: `)) setReady(true);
+    },
+  });
+  await Promise.all(changes);
+  await kubernetes.remove(`${webhooks}/${service}`);
+  return [programRun];
+};
+
 const cases: Record<string, Case> = {
   ...Object.fromEntries(killedPhases.map((phase) => [`kill-${phase}`, killAtPhase(phase)])),
   "kill-going-down": killAtPhase("reboot", waitUntilItGoesDown),
@@ -112,6 +162,7 @@ const cases: Record<string, Case> = {
   "hang-once": temporaryFault("hang", 1, "compare"),
   "hang-pull": temporaryFault("hang", 1, "pull"),
   "hang-all": lastingFault("hang"),
+  webhooks: missingWebhook,
 };
 
 /**

@@ -42,6 +42,8 @@ export class FakeCluster implements NodeCluster {
   /** Error with which an eviction fails, by pod name. */
   readonly evictionErrors: Record<string, CallError> = {};
   isOnlyNode = false;
+  /** Services of admission webhooks. */
+  webhooks: Awaited<ReturnType<NodeCluster["webhookServices"]>> = [];
   /** Objects of addons, by name. */
   readonly addonObjects = new Map<string, KubernetesObject & { status?: object }>();
   /** Seconds until the pods of an applied addon run; undefined if they never run. */
@@ -116,6 +118,9 @@ export class FakeCluster implements NodeCluster {
       });
     this.recordCall(`apply ${object.kind} ${name} by ${manager}`);
     return applied;
+  }
+  async webhookServices() {
+    return this.webhooks;
   }
   async attachedVolumes(): Promise<string[] | undefined> {
     return this.volumes;

@@ -36,8 +36,17 @@ test("every phase of the list occurs in an upgrade, in the order of the list", a
     { id: "10-kube-proxy", objects: [proxyOf("v1.36.0")] },
   ];
   addonUpdate.cluster.addonObjects.set("kube-proxy", proxyOf("v1.35.0"));
+  const webhookWait = setupUpgrade();
+  const policies = { namespace: "kyverno", name: "kyverno", served: true };
+  webhookWait.cluster.webhooks = [policies];
+  webhookWait.cluster.afterCall = (call) => {
+    if (call !== "uncordon") return;
+    webhookWait.cluster.webhooks = [{ ...policies, served: false }];
+    webhookWait.clock.after(30, () => (webhookWait.cluster.webhooks = [policies]));
+  };
   const runs = [
     setupUpgrade(),
+    webhookWait,
     setupUpgrade({ installs: true }),
     liveChange,
     kubernetesUpdate,

@@ -503,3 +503,67 @@ describe("after an upgrade", () => {
       expect: { logsNever: ["warning: "] },
     }));
 });
+
+describe("the cluster's admission webhooks", () => {
+  const webhook = (name: string, served: boolean) => ({ namespace: "policies", name, served });
+  const onOnlyNode = (before: boolean, after: boolean, backAfter?: number): UpgradeRun => ({
+    cluster: { isOnlyNode: true, webhooks: [webhook("kyverno", before)] },
+    events: [
+      { afterCall: "upgrade", cluster: { webhooks: [webhook("kyverno", after)] } },
+      ...(backAfter === undefined
+        ? []
+        : [
+            {
+              afterCall: "upgrade" as const,
+              seconds: backAfter,
+              cluster: { webhooks: [webhook("kyverno", true)] },
+            },
+          ]),
+    ],
+    expect: {},
+  });
+  const usualPhases = [
+    "reach",
+    "compare",
+    "precheck",
+    "pull",
+    "drain",
+    "reboot",
+    "verify",
+    "uncordon",
+  ] as const;
+
+  test("are awaited if their pods have to start again after the reboot", () =>
+    runUpgrade({
+      ...onOnlyNode(true, false, 260),
+      expect: {
+        phases: [...usualPhases, "webhooks"],
+        logs: ["webhooks: waiting up to 5m for the pods of the cluster's admission webhooks"],
+        minutes: { atLeast: 260 / 60, lessThan: 6 },
+      },
+    }));
+
+  test("get a warning if no pod answers for them after the reboot", () =>
+    runUpgrade({
+      ...onOnlyNode(true, false),
+      expect: {
+        logs: [
+          /^warning: gpu-1: no pod answers the admission webhooks of policies\/kyverno \(after /,
+        ],
+      },
+    }));
+
+  test.each([
+    ["no pod answered for them before the reboot", onOnlyNode(false, false)],
+    ["a pod on another node answers for them", onOnlyNode(true, true)],
+  ])("are not awaited if %s", (_, run) =>
+    runUpgrade({ ...run, expect: { phases: [...usualPhases], logsNever: ["webhooks"] } }),
+  );
+
+  test("are not awaited if the machine does not reboot", () =>
+    runUpgrade(plainUpgrade, {
+      cluster: { webhooks: [webhook("kyverno", true)] },
+      events: [{ atSecond: 1, cluster: { webhooks: [webhook("kyverno", false)] } }],
+      expect: { result: { rebooted: false }, logsNever: ["webhooks"] },
+    }));
+});
