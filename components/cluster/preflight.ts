@@ -12,6 +12,7 @@ import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
 import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
+import { neededObjects } from "../recipe/stack/workloads/needed";
 import type { Plan } from "../recipe/types";
 
 /**
@@ -27,8 +28,8 @@ const LIMIT = "15m";
 
 /**
  * Runs the machine program's `preflight`. Before the first reboot, it checks everything that the update needs later.
- * Every machine waits for the preflight. It runs again only if the chart, the credentials, or something that may reboot
- * a machine changes.
+ * Every machine waits for the preflight. It runs again only if the chart, the credentials, the names of needed namespaces
+ * and Secrets, or something that may reboot a machine changes.
  *
  * @param schematics IDs of the machines' schematics as plain outputs; they resolve once the Image Factory has the
  *   schematics.
@@ -100,6 +101,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       ...volume,
       owner: `${mark.valuePrefix}${name}-${resource}`,
     })),
+    needs: neededObjects(spec, kubernetes.namespaceLabels === undefined ? undefined : namespace),
     mark,
     ...(kubernetes.runtimeClass.handler === ""
       ? { removedRuntimeClass: { name: "nvidia", exceptNamespace: release.namespace } }

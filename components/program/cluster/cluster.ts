@@ -270,6 +270,27 @@ export class KubernetesCluster {
     return namespaceObject?.metadata?.annotations?.[annotation];
   }
 
+  /** Whether a Namespace, or a Secret of a namespace, exists. Kubernetes sends the object's metadata alone, and no content. */
+  async exists({
+    kind,
+    name,
+    namespace,
+  }: Pick<ObjectKey, "kind" | "name" | "namespace">): Promise<boolean> {
+    const path =
+      namespace === undefined
+        ? `/api/v1/namespaces/${name}`
+        : `/api/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
+    const object = await this.api.ask(
+      titleOf({ apiVersion: "v1", kind, name, ...defined({ namespace }) }),
+      path,
+      {
+        accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        instead: { 404: undefined },
+      },
+    );
+    return object !== undefined;
+  }
+
   /** Pods of other owners with this RuntimeClass, as `namespace/name`. Empty if the credentials may not list pods. */
   async podsOfClass(name: string): Promise<string[]> {
     const selector = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });

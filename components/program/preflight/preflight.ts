@@ -20,6 +20,7 @@ import { askForRelease } from "./kubernetes-release";
 import { answerOrReport, findingsOrReport } from "./or-report";
 import { defined } from "../../recipe/mapping";
 import { askForVolumes } from "./volumes";
+import { warnOfMissingObjects } from "./needed";
 import { type MachineSide, compareClusters } from "../seen/same-cluster";
 
 /**
@@ -36,6 +37,7 @@ export type AskedCluster = Pick<
   | "nodes"
   | "node"
   | "annotationOf"
+  | "exists"
   | "boundClaims"
   | "storage"
   | "podsOfClass"
@@ -178,6 +180,7 @@ async function askKubernetes(
   }
   await warnOfClass(task, cluster, report);
   await warnOfOperatorsClass(task, cluster, report);
+  await warnOfMissingObjects(task, cluster, report);
   const unknownText = (why: string): string =>
     `not known whether the update would replace volumes (${why})`;
   const step = task.release?.settingsHash === previous?.release ? undefined : task.release;

@@ -106,6 +106,11 @@ test.each<[keyof AskedCluster, RegExp, Partial<PreflightSetup>]>([
     {},
   ],
   [
+    "exists",
+    /^not known whether Namespace llm exists \(no answer\)$/,
+    { needs: [{ field: "workloads.vllm.namespace", kind: "Namespace", name: "llm" }] },
+  ],
+  [
     "storage",
     /^not known whether the cluster has storage for the workloads' volumes \(no answer\)$/,
     { volumes: [newVolume] },
@@ -283,6 +288,35 @@ describe("the preflight", () => {
       setup: { podsOfRemovedClass: ["gpu-operator/gpu-feature-discovery-x"] },
       warnings: [],
     }));
+
+  const needs: PreflightSetup["needs"] = [
+    { field: "workloads.vllm.namespace", kind: "Namespace", name: "llm" },
+    {
+      field: "workloads.vllm.huggingFaceToken",
+      kind: "Secret",
+      name: "hugging-face",
+      namespace: "llm",
+    },
+  ];
+
+  test("warns about a Secret that a workload needs and that does not exist", () =>
+    checkPreflight({
+      setup: { needs, missingObjects: ["hugging-face"] },
+      warnings: [
+        /^warning: workloads\.vllm\.huggingFaceToken: Secret llm\/hugging-face does not exist; create it before /,
+      ],
+    }));
+
+  test("warns about a missing namespace, and not about the Secrets that it cannot contain", () =>
+    checkPreflight({
+      setup: { needs, missingObjects: ["llm", "hugging-face"] },
+      warnings: [
+        /^warning: workloads\.vllm\.namespace: Namespace llm does not exist, and this stack does not create it; /,
+      ],
+    }));
+
+  test("does not warn if all needed objects exist", () =>
+    checkPreflight({ setup: { needs }, warnings: [] }));
 
   test("refuses a namespace that belongs to another stack", () =>
     checkPreflight({

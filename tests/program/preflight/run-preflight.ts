@@ -115,6 +115,10 @@ export interface PreflightSetup {
   /** Machines of the task, each as the fields that differ from those of gpu-1. Default: gpu-1 alone. */
   machines: Partial<PreflightTask["machines"][number]>[];
   omni: PreflightTask["omni"];
+  /** Namespaces and Secrets that the stack uses and does not make. */
+  needs: PreflightTask["needs"];
+  /** Names of needed objects that do not exist. */
+  missingObjects: string[];
   /** State of the machine's node in Kubernetes. */
   nodeState: NodeState | undefined;
   environment: NodeJS.ProcessEnv;
@@ -174,6 +178,7 @@ export async function runPreflight(changes: Partial<PreflightSetup> = {}, previo
     release: changes.kubernetesRelease,
     namespaces: ["gpu-operator"],
     volumes,
+    needs: changes.needs ?? [],
     mark: { annotation: "talos-gpu/owner", valuePrefix: "shop/prod/" },
     installs: changes.installs,
     removedRuntimeClass: podsOfRemovedClass && { name: "nvidia", exceptNamespace: "gpu-operator" },
@@ -202,6 +207,7 @@ export async function runPreflight(changes: Partial<PreflightSetup> = {}, previo
       return nodes;
     },
     node: async () => changes.nodeState,
+    exists: async ({ name }) => changes.missingObjects?.includes(name) !== true,
     annotationOf: async (namespace) => namespaceOwners[namespace],
     boundClaims: async () => claims,
     storage: async () => ("storage" in changes ? changes.storage : storageWithDefault),
