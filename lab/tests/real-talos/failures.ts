@@ -396,6 +396,19 @@ const allCases: readonly FailureCase[] = [
     },
   },
   {
+    name: "an image without the running image's extensions",
+    initialState: "upgraded",
+    run: (testBed) =>
+      testBed.startProgram("upgrade", testBed.upgradeTaskFor(testBed.schematics.plain)).result,
+    messages: [
+      /the machine runs .*siderolabs\/nvidia-container-toolkit-lts .*, which its next image lacks/,
+      /list them under machines\.talos-lab\.extensions, or under machines\.talos-lab\.drop\.extensions/,
+    ],
+    maxSeconds: 60,
+    changesNothing: true,
+    followRemedy: (testBed) => assertUpgradeSucceeds(testBed, false),
+  },
+  {
     name: "an image whose kernel does not come up",
     initialState: "adopted",
     // Before Talos 1.12 GRUB takes no argument from the image.
