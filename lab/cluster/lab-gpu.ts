@@ -45,10 +45,21 @@ function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
 
 /**
  * Text about its cards on a virtual machine's board, e.g. `2|NVIDIA GeForce RTX 3090|24576|8.6` (lab/machines,
- * realnode/driver/native/nvml.c).
+ * realnode/driver/native/nvml.c). Empty for a machine without cards.
+ *
+ * @throws Error if the cards are of several models, for which the text has no form.
  */
-export function assetTag(gpu: GpuSpec): string {
-  const { count, model, memoryMiB, computeCapability } = labGpu(gpu);
-  const name = `NVIDIA ${cardOf(gpu)!.family === "geforce" ? "GeForce " : ""}${model}`;
-  return [count, name, memoryMiB, computeCapability].join("|");
+export function assetTag(gpus: readonly GpuSpec[]): string {
+  const cards = gpus.map((gpu) => {
+    const { model, memoryMiB, computeCapability, count } = labGpu(gpu);
+    const name = `NVIDIA ${cardOf(gpu)!.family === "geforce" ? "GeForce " : ""}${model}`;
+    return { kind: [name, memoryMiB, computeCapability].join("|"), count };
+  });
+  const kinds = [...new Set(cards.map(({ kind }) => kind))];
+  if (kinds.length > 1)
+    throw new Error(
+      `gpus: ${kinds.length} kinds of cards; the cards of a virtual machine are of one kind: list one kind, or use another kind of machines`,
+    );
+  const count = cards.reduce((sum, card) => sum + card.count, 0);
+  return kinds.map((kind) => `${count}|${kind}`)[0] ?? "";
 }

@@ -120,7 +120,7 @@ export async function startRealMachines(
         forwardedPorts: { ...forwardedPorts, ...Object.fromEntries(otherMachinesPorts) },
       },
       ports: ports[name]!,
-      cards: gpus.map(assetTag)[0] ?? "",
+      cards: assetTag(gpus),
       signal,
     });
     startedMachines.push([name, machine]);

@@ -28,7 +28,7 @@ export const machineRisks = {
   },
   "workload-isolation": {
     severity: "warning",
-    rule: "No GPU machine uses workload isolation, which is untested with a card",
+    rule: "No GPU machine uses workload isolation, which is untested with a real card",
     source:
       "talos v1.14.1, SecurityProfileConfig (workloadIsolation): containerd, the kubelet and all pods have process and mount namespaces of their own",
     ofFiles: true,
@@ -42,8 +42,8 @@ export const machineRisks = {
         )
         ? {
             field: "",
-            problem: `this package is untested with workload isolation (${isolation.document}) on a machine with a card`,
-            why: "containerd, the kubelet and all pods then run in separate process and mount namespaces. On Talos 1.14.1, a test found NVIDIA's files and device nodes there, but only on a machine without a card",
+            problem: `no real card has been tried with workload isolation (${isolation.document})`,
+            why: "containerd, the kubelet and all pods then run in separate process and mount namespaces. On Talos 1.14.1 whole stacks ran with it, but only in virtual machines with stand-ins for cards and kernel modules",
             remedy: "try one machine first (upgrade.first)",
           }
         : undefined,

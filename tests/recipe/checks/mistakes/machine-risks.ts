@@ -41,7 +41,7 @@ export const machineRisksMistakes: Mistakes = {
           field: "machines.gpu",
           severity: "warning",
           says: [
-            "this package is untested with workload isolation (SecurityProfileConfig) on a machine with a card; containerd, the kubelet and all pods then run in separate process and mount namespaces. On Talos 1.14.1, a test found NVIDIA's files and device nodes there, but only on a machine without a card",
+            "no real card has been tried with workload isolation (SecurityProfileConfig); containerd, the kubelet and all pods then run in separate process and mount namespaces. On Talos 1.14.1 whole stacks ran with it, but only in virtual machines with stand-ins for cards and kernel modules",
           ],
         },
       ],
