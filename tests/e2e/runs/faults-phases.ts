@@ -1,8 +1,8 @@
 import { upgradePhases } from "../../../components/recipe/effect";
 
 /**
- * Phases that do not occur in the upgrade of an adopted machine that has a card and is already in its cluster, if the
- * cluster has no admission webhooks.
+ * Phases that do not occur in the upgrade of an adopted machine that has a card and is already in its cluster. Before
+ * its own case the cluster has no admission webhooks.
  */
 const absentPhases: readonly string[] = [
   "join",
