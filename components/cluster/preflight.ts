@@ -28,8 +28,8 @@ const LIMIT = "15m";
 
 /**
  * Runs the machine program's `preflight`. Before the first reboot, it checks everything that the update needs later.
- * Every machine waits for the preflight. It runs again only if the chart, the credentials, the names of needed namespaces
- * and Secrets, or something that may reboot a machine changes.
+ * Every machine waits for the preflight. It runs again only if the chart, the credentials, the names of needed
+ * namespaces and Secrets, or something that may reboot a machine changes.
  *
  * @param schematics IDs of the machines' schematics as plain outputs; they resolve once the Image Factory has the
  *   schematics.
@@ -80,6 +80,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
     kubernetes.namespaceLabels === undefined
       ? workloadNamespaces
       : [namespace, ...workloadNamespaces];
+  const needs = neededObjects(spec, namespaces);
   return {
     machines: spec.bootstrap ? [] : talosMachines.map(machineToAsk),
     omni: machines.filter((machine) => !isDriven(machine)).map(omniTaskOf),
@@ -101,8 +102,9 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       ...volume,
       owner: `${mark.valuePrefix}${name}-${resource}`,
     })),
-    needs: neededObjects(spec, kubernetes.namespaceLabels === undefined ? undefined : namespace),
     mark,
+    // Left out if empty, which keeps the tasks of older package versions unchanged.
+    ...(needs.length === 0 ? {} : { needs }),
     ...(kubernetes.runtimeClass.handler === ""
       ? { removedRuntimeClass: { name: "nvidia", exceptNamespace: release.namespace } }
       : {}),

@@ -191,7 +191,8 @@ export interface ObservedRelease {
 
 /**
  * Helm releases, each in its newest revision. Helm keeps a Secret with labels for each revision (helm,
- * pkg/storage/driver).
+ * pkg/storage/driver). The doctor reads labels alone, since the texts hold the user's values. After an interrupted
+ * upgrade a label may say `failed` where the text says `pending-upgrade` (guard/cluster-objects.ts).
  */
 export function observedReleases(
   secrets: readonly Pick<k8s.V1Secret, "metadata">[],

@@ -47,6 +47,9 @@ const pod = (name: string, restartCount: number) => ({
 const objects: Record<string, unknown[]> = {
   ...clusterWithGpu,
   "/api/v1/pods": [pod("nvidia-device-plugin-x", 1)],
+  "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations": [
+    { webhooks: [{ clientConfig: { service: { namespace: "kyverno", name: "kyverno" } } }] },
+  ],
 };
 const kinds = {
   "/api/v1": [{ kind: "Node", name: "nodes", namespaced: false }],
@@ -168,13 +171,15 @@ test("the role of a reboot has exactly the rights that a drain uses", async () =
     applyToHTTPSOptions: async () => undefined,
   };
   const cluster = new KubernetesCluster(config, []);
-  // The calls of components/program/upgrade: precheck.ts, drain.ts, reach.ts.
+  // The calls of components/program/upgrade: precheck.ts, drain.ts, reach.ts, webhooks.ts.
   await cluster.nodes();
   await cluster.node("gpu-1");
   await cluster.isAlone();
   await cluster.cordon("gpu-1", "a", "b");
   await cluster.pods("gpu-1");
   await cluster.attachedVolumes("gpu-1");
+  await cluster.webhookServices();
+  await cluster.reportedPods("gpu-1");
   await cluster.evict({ namespace: "nvidia", name: "x", uid: "1" } as Parameters<
     typeof cluster.evict
   >[0]);
@@ -201,7 +206,9 @@ test("a reboot calls exactly the methods of the cluster that this file tests", (
     "nodes",
     "pods",
     "removeAnnotation",
+    "reportedPods",
     "uncordon",
+    "webhookServices",
   ]);
 });
 

@@ -17,12 +17,7 @@ import type {
   V1ValidatingWebhookConfiguration,
   V1VolumeAttachment,
 } from "@kubernetes/client-node";
-import {
-  KubernetesApi,
-  type Kubeconfig,
-  type ObjectKey,
-  titleOf,
-} from "../../clients/kubernetes/api";
+import { KubernetesApi, type Kubeconfig, type ObjectKey } from "../../clients/kubernetes/api";
 import { KubernetesError } from "../../clients/kubernetes/error";
 import { defined } from "../../recipe/mapping";
 import { MANAGER } from "../../clients/kubernetes/manager";
@@ -43,7 +38,13 @@ import { claimedIn, slicesPath } from "../../clients/kubernetes/devices";
 import type { RequestedApi } from "../../recipe/effect/kubernetes-step";
 import { imageRelease } from "../../clients/talos/configuration-text";
 import { requestedApis } from "./releases";
-import { isServed, requiredServices, type WebhookService } from "./webhooks";
+import {
+  endpointsIn,
+  reportedPods,
+  type ReportedPods,
+  requiredServices,
+  type WebhookService,
+} from "./webhooks";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
 export type * from "./states";
@@ -223,29 +224,34 @@ export class KubernetesCluster {
   }
 
   /**
-   * Services of the admission webhooks without whose answer Kubernetes refuses objects, and whether a pod answers for
-   * each. Empty if the credentials may not list webhooks; a service counts as served if they may not list endpoints.
+   * The services of admission webhooks that must answer before Kubernetes accepts an object. Empty if the credentials
+   * may not list webhooks; without a service whose endpoints they may not list.
    */
-  async webhookServices(): Promise<(WebhookService & { served: boolean })[]> {
+  async webhookServices(): Promise<WebhookService[]> {
     const list = <T>(kind: string): Promise<T[]> =>
       this.api.list(kind, `/apis/admissionregistration.k8s.io/v1/${kind}`, {
         instead: { 403: undefined },
       });
-    const services = requiredServices([
+    const required = requiredServices([
       ...(await list<V1MutatingWebhookConfiguration>("mutatingwebhookconfigurations")),
       ...(await list<V1ValidatingWebhookConfiguration>("validatingwebhookconfigurations")),
     ]);
-    const answers: (WebhookService & { served: boolean })[] = [];
-    for (const service of services) {
-      const { namespace, name } = service;
+    const services: WebhookService[] = [];
+    for (const { namespace, name } of required) {
       const selector = query({ labelSelector: `kubernetes.io/service-name=${name}` });
       const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?${selector}`;
-      const slices = await this.api.ask<{ items: V1EndpointSlice[] }>("endpoints", path, {
+      const slices = await this.api.ask<{ items?: V1EndpointSlice[] | null }>("endpoints", path, {
         instead: { 403: undefined },
       });
-      answers.push({ ...service, served: slices === undefined || isServed(slices.items) });
+      if (slices !== undefined)
+        services.push({ namespace, name, endpoints: endpointsIn(slices.items ?? []) });
     }
-    return answers;
+    return services;
+  }
+
+  /** What the node's kubelet last reported of its pods. */
+  async reportedPods(node: string): Promise<ReportedPods> {
+    return reportedPods(await this.podsOn(node));
   }
 
   /** The RuntimeClass of this name; undefined when there is none. */
@@ -270,24 +276,17 @@ export class KubernetesCluster {
     return namespaceObject?.metadata?.annotations?.[annotation];
   }
 
-  /** Whether a Namespace, or a Secret of a namespace, exists. Kubernetes sends the object's metadata alone, and no content. */
-  async exists({
-    kind,
-    name,
-    namespace,
-  }: Pick<ObjectKey, "kind" | "name" | "namespace">): Promise<boolean> {
+  /** Whether a namespace or a Secret exists. Kubernetes sends its metadata alone, and no content. */
+  async exists({ kind, name, namespace }: Omit<ObjectKey, "apiVersion">): Promise<boolean> {
     const path =
       namespace === undefined
         ? `/api/v1/namespaces/${name}`
         : `/api/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
-    const object = await this.api.ask(
-      titleOf({ apiVersion: "v1", kind, name, ...defined({ namespace }) }),
-      path,
-      {
-        accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-        instead: { 404: undefined },
-      },
-    );
+    // Without the Secret's name: messages hide what follows a word such as `token`.
+    const object = await this.api.ask(kind, path, {
+      accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+      instead: { 404: undefined },
+    });
     return object !== undefined;
   }
 

@@ -9,7 +9,7 @@ import type { PreflightTask } from "./task";
  * create them in the same update.
  */
 export async function warnOfMissingObjects(
-  { needs }: Pick<PreflightTask, "needs">,
+  { needs = [] }: Pick<PreflightTask, "needs">,
   cluster: Pick<Cluster, "exists">,
   report: Report,
 ): Promise<void> {
@@ -27,8 +27,8 @@ export async function warnOfMissingObjects(
     if (kind === "Namespace") missingNamespaces.add(name);
     report(
       kind === "Namespace"
-        ? `warning: ${field}: ${title} does not exist, and this stack does not create it; create it before the update comes to this workload, or the update fails there after the machines' reboots`
-        : `warning: ${field}: ${title} does not exist; create it before the update comes to this workload, or its pod waits for the Secret (CreateContainerConfigError)`,
+        ? `warning: ${field}: ${title} does not exist, and this stack does not create it; create it before the update comes to this field's objects, or the update fails there, after the machines' reboots`
+        : `warning: ${field}: ${title} does not exist; create it before the update comes to this workload, or the workload's pod waits for the Secret (CreateContainerConfigError)`,
     );
   }
 }

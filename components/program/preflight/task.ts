@@ -91,15 +91,17 @@ export const preflightTask = z.strictObject({
       storageClass: z.string().optional(),
     }),
   ),
-  /** Namespaces and Secrets that the stack uses and does not make, each with the field that names it. */
-  needs: z.array(
-    z.strictObject({
-      field: z.string(),
-      kind: z.enum(["Namespace", "Secret"]),
-      name: z.string(),
-      namespace: z.string().optional(),
-    }),
-  ),
+  /** Namespaces and Secrets that the stack uses and does not make, each with the field that names it. Default: none. */
+  needs: z
+    .array(
+      z.strictObject({
+        field: z.string(),
+        kind: z.enum(["Namespace", "Secret"]),
+        name: z.string(),
+        namespace: z.string().optional(),
+      }),
+    )
+    .optional(),
   mark: ownersMark,
   /**
    * A RuntimeClass for which no machine will have a handler. The preflight ignores pods in the stack's namespace

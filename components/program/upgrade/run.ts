@@ -29,6 +29,7 @@ export type NodeCluster = Pick<
   | "read"
   | "apply"
   | "webhookServices"
+  | "reportedPods"
 >;
 
 /** Inputs and clients of the upgrade. */

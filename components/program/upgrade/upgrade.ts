@@ -18,7 +18,7 @@ import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
 import { patiently, type Run, runOf, type UpgradeContext } from "./run";
 import { isWell, verify } from "./verify";
-import { awaitWebhooks, servedWebhooks } from "./webhooks";
+import { awaitWebhooks, readWebhooks } from "./webhooks";
 
 /** What the program needs of the answer of the machine's last successful update. */
 export type Previous = Pick<UpgradeResult, "schematicId" | "configurationHash" | "cordonedAt">;
@@ -76,6 +76,9 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
     [previous?.schematicId, ...earlier.brings].find((id) => id === schematicId);
   let compared = await compare(run, pauseProblem);
   const { paused } = compared;
+  // While a control plane's boot is paused, its API may not answer.
+  const maySay = paused ? task.role === "worker" : task.reboots || compared.effect !== "none";
+  const webhooks = maySay ? await readWebhooks(run) : undefined;
   if (paused) {
     const { fault: finding } = upgradePath(compared.before.talosVersion, task.talosVersion);
     const findingsOfWay = wayFindings(task, finding);
@@ -111,7 +114,6 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
   const way = await patiently(run, () =>
     wayOf(task, run.machine, compared.before.talosVersion, run.releases ?? tablesAlone),
   );
-  const webhooks = await servedWebhooks(run);
   const { rebooted, applied, after } = await runHops(run, way, compared, {
     ownSchematic: broughtBy(compared),
     // An earlier run may have been killed right after its reboot.
@@ -122,7 +124,7 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
   await awaitKubernetes(run);
   const hasRebooted = paused || rebooted;
   await (applied || (isChanged && !hasRebooted) ? awaitHealth(run) : awaitParts(run));
-  if (rebooted) await awaitWebhooks(run, webhooks);
+  if (hasRebooted && webhooks !== undefined) await awaitWebhooks(run, webhooks, staysCordoned);
   await updateAddons(run);
   const cordonedAt = staysCordoned ? new Date(run.clock.now()).toISOString() : previous?.cordonedAt;
   return resultOf(run, hasRebooted, after, cordonedAt);

@@ -50,8 +50,9 @@ export interface TimeoutsSpec {
    */
   reboot?: string;
   /**
-   * Time for kernel modules, driver and extension services to start after the reboot. If a configuration changed without
-   * a reboot, kubelet and control plane must run for a fifth of this time without a failure.
+   * Time for kernel modules, driver and extension services to start after the reboot, and then for the pods of the
+   * cluster's admission webhooks. If a configuration changed without a reboot, kubelet and control plane must run for a
+   * fifth of this time without a failure.
    * @default `5m`
    * @example `10m`
    */

@@ -137,15 +137,19 @@ const missingWebhook: Case = async (testBed, machine) => {
   const changes: Promise<void>[] = [];
   const setReady = (ready: boolean): void =>
     void changes.push(kubernetes.patch(`${slices}/${service}`, { endpoints: endpoints(ready) }));
-  const programRun = await testBed.upgrade(machine, {
-    onLine: (line) => {
-      if (line.startsWith(`${machine}: reboot: `) && changes.length === 0) setReady(false);
-      if (line.startsWith(`${machine}: webhooks: `)) setReady(true);
-    },
-  });
-  await Promise.all(changes);
-  await kubernetes.remove(`${webhooks}/${service}`);
-  return [programRun];
+  try {
+    const programRun = await testBed.upgrade(machine, {
+      onLine: (line) => {
+        if (line.startsWith(`${machine}: reboot: `) && changes.length === 0) setReady(false);
+        if (line.startsWith(`${machine}: webhooks: `)) setReady(true);
+      },
+    });
+    await Promise.all(changes);
+    return [programRun];
+  } finally {
+    // Other machines of this cluster reboot meanwhile, and would wait, too.
+    await kubernetes.remove(`${webhooks}/${service}`);
+  }
 };
 
 const cases: Record<string, Case> = {

@@ -182,3 +182,110 @@ describe("for a new Kubernetes release", () => {
     close();
   });
 });
+
+const admission = "/apis/admissionregistration.k8s.io/v1";
+const slicesIn = (namespace: string): string =>
+  `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+const webhook = (namespace: string, fields: object = {}): object => ({
+  clientConfig: { service: { namespace, name: "webhook" } },
+  ...fields,
+});
+
+test("admission webhooks that must answer are listed once for each service, with their endpoints", async () => {
+  const { cluster, close, requestedUrls } = await createCluster({
+    [`${admission}/mutatingwebhookconfigurations`]: { items: [{ webhooks: [webhook("a")] }] },
+    [`${admission}/validatingwebhookconfigurations`]: {
+      items: [
+        { webhooks: [webhook("a", { failurePolicy: "Fail" }), webhook("b")] },
+        { webhooks: [webhook("ignored", { failurePolicy: "Ignore" })] },
+        { webhooks: [{ clientConfig: { url: "https://192.0.2.1" } }] },
+        {},
+      ],
+    },
+    [slicesIn("a")]: {
+      items: [
+        {
+          endpoints: [
+            { addresses: ["10.0.0.1"], nodeName: "gpu-1", targetRef: { kind: "Pod", uid: "7" } },
+            { addresses: ["10.0.0.2"], conditions: { ready: false } },
+          ],
+        },
+        { endpoints: null },
+      ],
+    },
+    [slicesIn("b")]: { items: null },
+  });
+  expect(await cluster.webhookServices()).toEqual([
+    {
+      namespace: "a",
+      name: "webhook",
+      endpoints: [
+        { ready: true, addresses: ["10.0.0.1"], node: "gpu-1", pod: "7" },
+        { ready: false, addresses: ["10.0.0.2"], node: undefined, pod: undefined },
+      ],
+    },
+    { namespace: "b", name: "webhook", endpoints: [] },
+  ]);
+  close();
+  expect(requestedUrls).toContain(
+    `${slicesIn("a")}?labelSelector=kubernetes.io/service-name=webhook`,
+  );
+});
+
+test("without rights to webhooks or endpoints, no webhook is awaited", async () => {
+  const { cluster, close } = await createCluster({
+    [`${admission}/mutatingwebhookconfigurations`]: 403,
+    [`${admission}/validatingwebhookconfigurations`]: { items: [{ webhooks: [webhook("a")] }] },
+    [slicesIn("a")]: 403,
+  });
+  expect(await cluster.webhookServices()).toEqual([]);
+  close();
+});
+
+test("the pods of a node are listed with what their kubelet last reported", async () => {
+  const { cluster, close } = await createCluster({
+    "/api/v1/pods": {
+      items: [
+        {
+          metadata: { uid: "7" },
+          status: {
+            conditions: [{ type: "Ready", status: "True" }],
+            containerStatuses: [{ containerID: "containerd://1" }],
+            podIPs: [{ ip: "10.0.0.1" }],
+          },
+        },
+        { metadata: { uid: "8" } },
+      ],
+    },
+  });
+  expect(await cluster.reportedPods("gpu-1")).toEqual({
+    "7": { containers: ["containerd://1"], ready: true, addresses: ["10.0.0.1"] },
+    "8": { containers: [], ready: false, addresses: [] },
+  });
+  close();
+});
+
+test.each<[{ kind: string; name: string; namespace?: string }, object | number, boolean]>([
+  [{ kind: "Secret", name: "hf-token", namespace: "llm" }, { kind: "PartialObjectMetadata" }, true],
+  [{ kind: "Secret", name: "hf-token", namespace: "llm" }, 404, false],
+  [{ kind: "Namespace", name: "llm" }, { kind: "PartialObjectMetadata" }, true],
+  [{ kind: "Namespace", name: "llm" }, 404, false],
+])("whether an object exists: %j, for the answer %j", async (object, answer, exists) => {
+  const path =
+    object.namespace === undefined
+      ? `/api/v1/namespaces/${object.name}`
+      : `/api/v1/namespaces/${object.namespace}/secrets/${object.name}`;
+  const { cluster, close } = await createCluster({ [path]: answer });
+  expect(await cluster.exists(object)).toBe(exists);
+  close();
+});
+
+test("whether a Secret exists is unknown without the right to read it", async () => {
+  const { cluster, close } = await createCluster({
+    "/api/v1/namespaces/llm/secrets/hf-token": 403,
+  });
+  await expect(
+    cluster.exists({ kind: "Secret", name: "hf-token", namespace: "llm" }),
+  ).rejects.toThrow(/Secret/);
+  close();
+});

@@ -7,6 +7,7 @@ import type {
   PodState,
   WantedObject,
 } from "../../../components/program/cluster/cluster";
+import type { ReportedPods, WebhookService } from "../../../components/program/cluster/webhooks";
 import type { NodeCluster } from "../../../components/program/upgrade/run";
 import { defined } from "../../../components/recipe/mapping";
 import type { FakeClock } from "./clock";
@@ -21,6 +22,16 @@ export const nodeState = (fields: Partial<NodeState> = {}): NodeState => ({
   kubelet: "",
   allocatable: {},
   ...fields,
+});
+
+/** A service of an admission webhook with one endpoint, a pod of another node. */
+export const webhookService = (
+  ready: boolean,
+  endpoint: Partial<WebhookService["endpoints"][number]> = {},
+): WebhookService => ({
+  namespace: "policies",
+  name: "kyverno",
+  endpoints: [{ ready, addresses: ["10.244.0.9"], node: "other", pod: "1", ...endpoint }],
 });
 
 /** Kubernetes in memory, with one node. */
@@ -43,7 +54,11 @@ export class FakeCluster implements NodeCluster {
   readonly evictionErrors: Record<string, CallError> = {};
   isOnlyNode = false;
   /** Services of admission webhooks. */
-  webhooks: Awaited<ReturnType<NodeCluster["webhookServices"]>> = [];
+  webhooks: WebhookService[] = [];
+  /** Error with which the question for admission webhooks fails. */
+  webhookError: CallError | undefined;
+  /** What the node's kubelet last reported. */
+  reported: ReportedPods = {};
   /** Objects of addons, by name. */
   readonly addonObjects = new Map<string, KubernetesObject & { status?: object }>();
   /** Seconds until the pods of an applied addon run; undefined if they never run. */
@@ -63,17 +78,22 @@ export class FakeCluster implements NodeCluster {
   ) {}
 
   async node(): Promise<NodeState | undefined> {
-    const machineRuns = !this.machine.isDown && this.machine.stageName === "running";
-    if (this.unreachable || (this.servedByMachine && !machineRuns))
-      throw new CallError("unreachable", "Kubernetes: no answer");
+    this.assertItAnswers();
     const { configurationOfStaticPods, active } = this.machine;
     return (
       this.state && {
         ...this.state,
-        ready: this.state.ready && machineRuns,
+        ready: this.state.ready && this.machineRuns(),
         kubelet: this.state.kubelet || (kubeletRelease(configurationOfStaticPods ?? active) ?? ""),
       }
     );
+  }
+  private machineRuns(): boolean {
+    return !this.machine.isDown && this.machine.stageName === "running";
+  }
+  private assertItAnswers(): void {
+    if (this.unreachable || (this.servedByMachine && !this.machineRuns()))
+      throw new CallError("unreachable", "Kubernetes: no answer");
   }
   async isAlone(): Promise<boolean> {
     return this.isOnlyNode;
@@ -119,8 +139,14 @@ export class FakeCluster implements NodeCluster {
     this.recordCall(`apply ${object.kind} ${name} by ${manager}`);
     return applied;
   }
-  async webhookServices() {
+  async webhookServices(): Promise<WebhookService[]> {
+    this.assertItAnswers();
+    if (this.webhookError !== undefined) throw this.webhookError;
     return this.webhooks;
+  }
+  async reportedPods(): Promise<ReportedPods> {
+    this.assertItAnswers();
+    return this.reported;
   }
   async attachedVolumes(): Promise<string[] | undefined> {
     return this.volumes;

@@ -1,5 +1,5 @@
 export { FakeClock } from "./clock";
-export { FakeCluster, nodeState, pod } from "./cluster";
+export { FakeCluster, nodeState, pod, webhookService } from "./cluster";
 export { failsWith } from "./failing";
 export { FakeMachine } from "./machine";
 export { factoryImage, NVIDIA_MODULES, schematics, createUpgradeTask } from "./task";

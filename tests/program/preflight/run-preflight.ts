@@ -178,7 +178,7 @@ export async function runPreflight(changes: Partial<PreflightSetup> = {}, previo
     release: changes.kubernetesRelease,
     namespaces: ["gpu-operator"],
     volumes,
-    needs: changes.needs ?? [],
+    needs: changes.needs,
     mark: { annotation: "talos-gpu/owner", valuePrefix: "shop/prod/" },
     installs: changes.installs,
     removedRuntimeClass: podsOfRemovedClass && { name: "nvidia", exceptNamespace: "gpu-operator" },

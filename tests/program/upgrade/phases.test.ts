@@ -1,6 +1,6 @@
 import { changesSomething, longestRun, upgradePhases } from "../../../components/recipe/effect";
 import { killedPhases } from "../../e2e/runs/faults-phases";
-import { schematics } from "../fakes";
+import { schematics, webhookService } from "../fakes";
 import { setupUpgrade, STAGED } from "../setup";
 
 // The lab kills an upgrade in each phase of this list. If no upgrade had a phase, the lab would silently not test
@@ -37,12 +37,11 @@ test("every phase of the list occurs in an upgrade, in the order of the list", a
   ];
   addonUpdate.cluster.addonObjects.set("kube-proxy", proxyOf("v1.35.0"));
   const webhookWait = setupUpgrade();
-  const policies = { namespace: "kyverno", name: "kyverno", served: true };
-  webhookWait.cluster.webhooks = [policies];
+  webhookWait.cluster.webhooks = [webhookService(true)];
   webhookWait.cluster.afterCall = (call) => {
     if (call !== "uncordon") return;
-    webhookWait.cluster.webhooks = [{ ...policies, served: false }];
-    webhookWait.clock.after(30, () => (webhookWait.cluster.webhooks = [policies]));
+    webhookWait.cluster.webhooks = [webhookService(false)];
+    webhookWait.clock.after(30, () => (webhookWait.cluster.webhooks = [webhookService(true)]));
   };
   const runs = [
     setupUpgrade(),
@@ -83,8 +82,8 @@ test("a run reports its first change just before its drain, and no phase before 
 test("a run's limit is longer than all of its waits together", () => {
   const minutes = (count: number): number => count * 60_000;
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
-  // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes, health, addons
-  const waits = 30 + 30 + 5 + 10 + 10 + 2 * 5 + 2 * 30 + 5 + 5 + 10 + 6 + 10;
+  // reach, join, cordoned or not, images, pull, drains, reboots, verify, uncordon, kubernetes, health, webhooks, addons
+  const waits = 30 + 30 + 5 + 10 + 10 + 2 * 5 + 2 * 30 + 5 + 5 + 10 + 6 + 5 + 10;
   expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
 });
 

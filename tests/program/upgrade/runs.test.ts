@@ -1,6 +1,15 @@
-import { factoryImage, nodeState, pod, schematics } from "../fakes";
+import { CallError } from "../../../components/clients/failure";
+import { defined } from "../../../components/recipe/mapping";
+import {
+  type FakeCluster,
+  factoryImage,
+  nodeState,
+  pod,
+  schematics,
+  webhookService,
+} from "../fakes";
 import { STAGED } from "../setup";
-import { plainUpgrade, runUpgrade, type UpgradeRun } from "./scenario";
+import { type Event, plainUpgrade, runUpgrade, type UpgradeRun } from "./scenario";
 
 // Runs of the upgrade program without a fault.
 
@@ -505,23 +514,13 @@ describe("after an upgrade", () => {
 });
 
 describe("the cluster's admission webhooks", () => {
-  const webhook = (name: string, served: boolean) => ({ namespace: "policies", name, served });
-  const onOnlyNode = (before: boolean, after: boolean, backAfter?: number): UpgradeRun => ({
-    cluster: { isOnlyNode: true, webhooks: [webhook("kyverno", before)] },
-    events: [
-      { afterCall: "upgrade", cluster: { webhooks: [webhook("kyverno", after)] } },
-      ...(backAfter === undefined
-        ? []
-        : [
-            {
-              afterCall: "upgrade" as const,
-              seconds: backAfter,
-              cluster: { webhooks: [webhook("kyverno", true)] },
-            },
-          ]),
-    ],
-    expect: {},
+  const atUpgrade = (cluster: Partial<FakeCluster>, seconds?: number): Event => ({
+    afterCall: "upgrade",
+    cluster,
+    ...defined({ seconds }),
   });
+  const served = { webhooks: [webhookService(true)] };
+  const unserved = { webhooks: [webhookService(false)] };
   const usualPhases = [
     "reach",
     "compare",
@@ -535,7 +534,8 @@ describe("the cluster's admission webhooks", () => {
 
   test("are awaited if their pods have to start again after the reboot", () =>
     runUpgrade({
-      ...onOnlyNode(true, false, 260),
+      cluster: { isOnlyNode: true, ...served },
+      events: [atUpgrade(unserved), atUpgrade(served, 260)],
       expect: {
         phases: [...usualPhases, "webhooks"],
         logs: ["webhooks: waiting up to 5m for the pods of the cluster's admission webhooks"],
@@ -543,27 +543,80 @@ describe("the cluster's admission webhooks", () => {
       },
     }));
 
+  test("are awaited although Kubernetes still lists the endpoints from before the reboot", () => {
+    const pod = (container: string, ready: boolean, address: string) => ({
+      reported: { "7": { containers: [container], ready, addresses: [address] } },
+    });
+    const endpoint = (address: string) => ({
+      webhooks: [webhookService(true, { node: "gpu-1", pod: "7", addresses: [address] })],
+    });
+    return runUpgrade({
+      cluster: { isOnlyNode: true, ...endpoint("10.244.0.3"), ...pod("old", true, "10.244.0.3") },
+      events: [
+        atUpgrade(pod("new", false, "10.244.0.5"), 240),
+        atUpgrade(pod("new", true, "10.244.0.5"), 250),
+        atUpgrade(endpoint("10.244.0.5"), 270),
+      ],
+      expect: {
+        phases: [...usualPhases, "webhooks"],
+        minutes: { atLeast: 270 / 60, lessThan: 6 },
+      },
+    });
+  });
+
   test("get a warning if no pod answers for them after the reboot", () =>
     runUpgrade({
-      ...onOnlyNode(true, false),
+      cluster: { isOnlyNode: true, ...served },
+      events: [atUpgrade(unserved)],
       expect: {
         logs: [
-          /^warning: gpu-1: no pod answers the admission webhooks of policies\/kyverno \(after /,
+          /^warning: gpu-1: no pod answers the admission webhooks of policies\/kyverno \(after 5m\); /,
         ],
       },
     }));
 
-  test.each([
-    ["no pod answered for them before the reboot", onOnlyNode(false, false)],
-    ["a pod on another node answers for them", onOnlyNode(true, true)],
-  ])("are not awaited if %s", (_, run) =>
-    runUpgrade({ ...run, expect: { phases: [...usualPhases], logsNever: ["webhooks"] } }),
+  test("get a warning if Kubernetes refuses to say whether pods answer for them", () =>
+    runUpgrade({
+      cluster: { isOnlyNode: true, ...served },
+      events: [atUpgrade({ webhookError: new CallError("refused", "endpoints: not acceptable") })],
+      expect: {
+        logs: [/^warning: gpu-1: not known whether pods answer .* \(endpoints: not acceptable\)$/],
+      },
+    }));
+
+  test("are not awaited if their pods may wait for the node, which stays cordoned for its smoke test", () =>
+    runUpgrade({
+      task: { awaitsTest: true },
+      cluster: served,
+      events: [atUpgrade(unserved)],
+      expect: {
+        logs: [
+          /they may wait for node gpu-1, which stays cordoned until its smoke test has passed/,
+        ],
+        minutes: { lessThan: 5 },
+      },
+    }));
+
+  test.each<[string, Partial<FakeCluster>, Partial<FakeCluster>]>([
+    ["no pod answered for them before the reboot", unserved, unserved],
+    ["a pod on another node answers for them", served, served],
+    [
+      "Kubernetes does not say which webhooks it has",
+      { webhookError: new CallError("refused", "no") },
+      {},
+    ],
+  ])("are not awaited if %s", (_, before, after) =>
+    runUpgrade({
+      cluster: { isOnlyNode: true, ...before },
+      events: [atUpgrade(after)],
+      expect: { phases: [...usualPhases], logsNever: ["webhooks"] },
+    }),
   );
 
   test("are not awaited if the machine does not reboot", () =>
     runUpgrade(plainUpgrade, {
-      cluster: { webhooks: [webhook("kyverno", true)] },
-      events: [{ atSecond: 1, cluster: { webhooks: [webhook("kyverno", false)] } }],
+      cluster: served,
+      events: [{ atSecond: 1, cluster: unserved }],
       expect: { result: { rebooted: false }, logsNever: ["webhooks"] },
     }));
 });

@@ -3,7 +3,7 @@ import type { WorkloadsSpec } from "../../../components/recipe/spec";
 
 const model = { image: "vllm/vllm-openai:v0.22.0", model: "Qwen/Qwen3-8B", storage: "50Gi" };
 const texts = (workloads: WorkloadsSpec, monitoring?: { namespace: string }): string[] =>
-  neededObjects({ workloads, ...(monitoring && { monitoring }) }, "gpu-operator").map(
+  neededObjects({ workloads, ...(monitoring && { monitoring }) }, ["gpu-operator", "ai"]).map(
     ({ field, kind, name, namespace }) =>
       `${field}: ${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`,
   );
@@ -45,7 +45,7 @@ test("a stack needs the namespaces that it names, and the Secrets of running ser
       "workloads.vllm.huggingFaceToken: Secret llm/hugging-face",
       "workloads.vllm.apiKeySecret: Secret llm/keys",
       "workloads.litellm.masterKeySecret: Secret proxy/litellm-key",
-      "workloads.vllm.apiKeySecret: Secret proxy/keys",
+      "workloads.litellm: Secret proxy/keys",
     ].sort(),
   );
 });
@@ -55,4 +55,17 @@ test("a server that is off needs no Secret", () => {
   expect(
     texts({ vllm: { ...model, active: false, namespace: "llm", huggingFaceToken: token } }),
   ).toEqual(["workloads.vllm.namespace: Namespace llm"]);
+});
+
+test("a Secret that vLLM and LiteLLM share is listed once", () => {
+  const namespace = "llm";
+  const workloads = {
+    vllm: { ...model, namespace, apiKeySecret: { name: "keys", key: "vllm" } },
+    litellm: { namespace, masterKeySecret: "litellm-key" },
+  };
+  expect(texts(workloads)).toEqual([
+    "workloads.litellm.namespace: Namespace llm",
+    "workloads.vllm.apiKeySecret: Secret llm/keys",
+    "workloads.litellm.masterKeySecret: Secret llm/litellm-key",
+  ]);
 });

@@ -1,5 +1,5 @@
 import type { ClusterSpec } from "../../spec/index";
-import { namespacesMade, plannedServers, workloadsOfKind } from "./index";
+import { plannedServers, workloadsOfKind } from "./index";
 
 /** An object that a stack uses and does not make. */
 export interface NeededObject {
@@ -14,11 +14,11 @@ export interface NeededObject {
 /**
  * Namespaces and Secrets that must exist before the stack's workloads start.
  *
- * @param providerNamespace Namespace of the GPU provider, if the stack makes it.
+ * @param namespacesOfStack Namespaces that the stack makes.
  */
 export function neededObjects(
   spec: Pick<ClusterSpec, "workloads" | "monitoring">,
-  providerNamespace: string | undefined,
+  namespacesOfStack: readonly string[],
 ): NeededObject[] {
   const { litellm } = spec.workloads ?? {};
   const servers = plannedServers(spec);
@@ -44,7 +44,10 @@ export function neededObjects(
   );
   const proxyNamespace = namespaceOf("workloads.litellm");
   if (litellm?.masterKeySecret !== undefined && proxyNamespace !== undefined) {
-    const keysOfServers = secrets.filter(({ field }) => field.endsWith(".apiKeySecret"));
+    // The proxy sends the keys of the servers, so it needs these Secrets in its own namespace.
+    const keysOfServers = secrets.filter(
+      ({ field, namespace }) => field.endsWith(".apiKeySecret") && namespace !== proxyNamespace,
+    );
     secrets.push(
       {
         field: "workloads.litellm.masterKeySecret",
@@ -52,13 +55,15 @@ export function neededObjects(
         name: litellm.masterKeySecret,
         namespace: proxyNamespace,
       },
-      ...keysOfServers.map((secret) => ({ ...secret, namespace: proxyNamespace })),
+      ...keysOfServers.map(({ name }) => ({
+        field: "workloads.litellm",
+        kind: "Secret" as const,
+        name,
+        namespace: proxyNamespace,
+      })),
     );
   }
-  const made = new Set([
-    providerNamespace,
-    ...namespacesMade(spec).map(({ namespace }) => namespace),
-  ]);
+  const made = new Set(namespacesOfStack);
   const used = [
     ...servers.map(({ field, namespace }) => ({ field: `${field}.namespace`, name: namespace })),
     ...Object.entries(spec.workloads?.pods ?? {}).map(([pod, { namespace }]) => ({
