@@ -143,6 +143,11 @@ test("a node that was not ready before the update, but is ready now, is not repo
   expect(leftoversOf(adopted, adopted, {}, { added: [notReady] }).faults).toEqual([]);
 });
 
+test("a call of the lab that was under way before the first update is not missed", () => {
+  const call = "process 7 /tools/talosctl get extensions -o json --nodes 10.4.0.30";
+  expect(leftoversOf("velaryon", "velaryon", {}, { added: [call] }).faults).toEqual([]);
+});
+
 test("Kubernetes' own new objects may stay in a bootstrapped cluster, but not in an existing one", () => {
   const kubernetesOwnObjects = [
     "ClusterRole system:node",
