@@ -58,14 +58,12 @@ export function requiredServices(
 export const endpointsIn = (slices: readonly V1EndpointSlice[]): WebhookEndpoint[] =>
   slices.flatMap(({ endpoints }) =>
     // Go writes an empty list as null.
-    ((endpoints ?? []) as typeof endpoints).map(
-      ({ conditions, addresses, nodeName, targetRef }) => ({
-        ready: conditions?.ready ?? true,
-        addresses,
-        node: nodeName,
-        pod: targetRef?.kind === "Pod" ? targetRef.uid : undefined,
-      }),
-    ),
+    (endpoints ?? []).map(({ conditions, addresses, nodeName, targetRef }) => ({
+      ready: conditions?.ready ?? true,
+      addresses,
+      node: nodeName,
+      pod: targetRef?.kind === "Pod" ? targetRef.uid : undefined,
+    })),
   );
 
 export const reportedPods = (pods: readonly V1Pod[]): ReportedPods =>
