@@ -66,6 +66,7 @@ export const endpointsIn = (slices: readonly V1EndpointSlice[]): WebhookEndpoint
     })),
   );
 
+/** What the kubelet last reported of each of these pods. */
 export const reportedPods = (pods: readonly V1Pod[]): ReportedPods =>
   Object.fromEntries(
     pods.map(({ metadata, status }) => [
