@@ -33,6 +33,14 @@ export interface ReportedPod {
 /** Pods of a node, by UID. */
 export type ReportedPods = Record<string, ReportedPod>;
 
+/** What Kubernetes said about admission webhooks before a reboot. */
+export interface WebhooksBefore {
+  /** Services that a pod answered for. */
+  served: string[];
+  /** Pods of the machine's node. */
+  pods: ReportedPods;
+}
+
 /**
  * Services that must answer, because Kubernetes refuses the objects of their webhooks otherwise: `failurePolicy: Fail`
  * is the default (kubernetes, pkg/apis/admissionregistration/v1/defaults.go). A webhook with an address outside the

@@ -16,6 +16,7 @@ import {
 import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
+import { readPodsAgain } from "./webhooks";
 
 /**
  * Ends a boot that Talos has paused, by a reboot into the corrected configuration. Installs no image, because Talos
@@ -30,6 +31,7 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   if (await patiently(run, () => runsNothing(run)))
     report("drain: skipped, since the machine runs no pods and the Kubernetes API does not answer");
   else await drain(run);
+  await readPodsAgain(run);
   const revertText = revertsOnReboot
     ? "; Talos has not confirmed the upgrade, and may roll back"
     : "";
@@ -85,6 +87,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
     );
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
+  await readPodsAgain(run);
   const description = (): string => {
     if (isRun) return `rebooting once, ${purposeOf(task, before)}`;
     if (isInstalled) return "rebooting once, into the image that is installed already";

@@ -9,6 +9,7 @@ import type { FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { RunningImage } from "../../recipe/machine/losses";
 import type { Cluster } from "../cluster/cluster";
+import type { WebhooksBefore } from "../cluster/webhooks";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
 import type { Releases } from "../seen/way";
@@ -81,6 +82,8 @@ export interface Run extends UpgradeContext {
    * installed, or Talos may have rolled back.
    */
   lacksOwnImage?: boolean;
+  /** What Kubernetes said about admission webhooks before the reboots; undefined if it was not asked. */
+  webhooks?: WebhooksBefore;
   phases: Phases<UpgradePhase>;
 }
 

@@ -78,7 +78,7 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
   const { paused } = compared;
   // While a control plane's boot is paused, its API may not answer.
   const maySay = paused ? task.role === "worker" : task.reboots || compared.effect !== "none";
-  const webhooks = maySay ? await readWebhooks(run) : undefined;
+  if (maySay) run.webhooks = await readWebhooks(run);
   if (paused) {
     const { fault: finding } = upgradePath(compared.before.talosVersion, task.talosVersion);
     const findingsOfWay = wayFindings(task, finding);
@@ -124,7 +124,7 @@ async function runPhases(run: Run, previous: Previous | undefined): Promise<Upgr
   await awaitKubernetes(run);
   const hasRebooted = paused || rebooted;
   await (applied || (isChanged && !hasRebooted) ? awaitHealth(run) : awaitParts(run));
-  if (hasRebooted && webhooks !== undefined) await awaitWebhooks(run, webhooks, staysCordoned);
+  if (hasRebooted) await awaitWebhooks(run, staysCordoned);
   await updateAddons(run);
   const cordonedAt = staysCordoned ? new Date(run.clock.now()).toISOString() : previous?.cordonedAt;
   return resultOf(run, hasRebooted, after, cordonedAt);

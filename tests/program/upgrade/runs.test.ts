@@ -564,6 +564,24 @@ describe("the cluster's admission webhooks", () => {
     });
   });
 
+  test("are awaited although their pods changed between the first question and the reboot", () => {
+    const pod = (container: string, ready: boolean) => ({
+      reported: { "7": { containers: [container], ready, addresses: ["10.244.0.3"] } },
+    });
+    const endpoint = webhookService(true, { node: "gpu-1", pod: "7", addresses: ["10.244.0.3"] });
+    return runUpgrade({
+      cluster: { isOnlyNode: true, webhooks: [endpoint], ...pod("first", true) },
+      events: [
+        { afterCall: "pull", cluster: pod("second", true) },
+        atUpgrade(pod("third", true), 260),
+      ],
+      expect: {
+        phases: [...usualPhases, "webhooks"],
+        minutes: { atLeast: 260 / 60, lessThan: 6 },
+      },
+    });
+  });
+
   test("get a warning if no pod answers for them after the reboot", () =>
     runUpgrade({
       cluster: { isOnlyNode: true, ...served },
@@ -584,6 +602,18 @@ describe("the cluster's admission webhooks", () => {
       },
     }));
 
+  test("are not awaited if their pods may wait for the node, which its owner cordoned", () =>
+    runUpgrade({
+      node: { unschedulable: true },
+      cluster: served,
+      events: [atUpgrade(unserved)],
+      expect: {
+        logs: [/they may wait for node gpu-1, which is cordoned\)/],
+        logsNever: ["webhooks: waiting"],
+        minutes: { lessThan: 5 },
+      },
+    }));
+
   test("are not awaited if their pods may wait for the node, which stays cordoned for its smoke test", () =>
     runUpgrade({
       task: { awaitsTest: true },
@@ -593,6 +623,7 @@ describe("the cluster's admission webhooks", () => {
         logs: [
           /they may wait for node gpu-1, which stays cordoned until its smoke test has passed/,
         ],
+        logsNever: ["webhooks: waiting"],
         minutes: { lessThan: 5 },
       },
     }));

@@ -45,9 +45,11 @@ export function neededObjects(
   const proxyNamespace = namespaceOf("workloads.litellm");
   if (litellm?.masterKeySecret !== undefined && proxyNamespace !== undefined) {
     // The proxy sends the keys of the servers, so it needs these Secrets in its own namespace.
-    const keysOfServers = secrets.filter(
-      ({ field, namespace }) => field.endsWith(".apiKeySecret") && namespace !== proxyNamespace,
-    );
+    const keysOfServers = secrets
+      .filter(
+        ({ field, namespace }) => field.endsWith(".apiKeySecret") && namespace !== proxyNamespace,
+      )
+      .map(({ name }) => name);
     secrets.push(
       {
         field: "workloads.litellm.masterKeySecret",
@@ -55,7 +57,7 @@ export function neededObjects(
         name: litellm.masterKeySecret,
         namespace: proxyNamespace,
       },
-      ...keysOfServers.map(({ name }) => ({
+      ...[...new Set(keysOfServers)].map((name) => ({
         field: "workloads.litellm",
         kind: "Secret" as const,
         name,
