@@ -521,6 +521,14 @@ describe("the cluster's admission webhooks", () => {
   });
   const served = { webhooks: [webhookService(true)] };
   const unserved = { webhooks: [webhookService(false)] };
+  /** The webhook's only endpoint, a pod of the machine's node. */
+  const servedAt = (address: string): Partial<FakeCluster> => ({
+    webhooks: [webhookService(true, { node: "gpu-1", pod: "7", addresses: [address] })],
+  });
+  /** What the kubelet reports of that pod. */
+  const reported = (container: string, ready: boolean, address: string): Partial<FakeCluster> => ({
+    reported: { "7": { containers: [container], ready, addresses: [address] } },
+  });
   const usualPhases = [
     "reach",
     "compare",
@@ -544,18 +552,13 @@ describe("the cluster's admission webhooks", () => {
     }));
 
   test("are awaited although Kubernetes still lists the endpoints from before the reboot", () => {
-    const pod = (container: string, ready: boolean, address: string) => ({
-      reported: { "7": { containers: [container], ready, addresses: [address] } },
-    });
-    const endpoint = (address: string) => ({
-      webhooks: [webhookService(true, { node: "gpu-1", pod: "7", addresses: [address] })],
-    });
+    const [former, next] = ["10.244.0.3", "10.244.0.5"];
     return runUpgrade({
-      cluster: { isOnlyNode: true, ...endpoint("10.244.0.3"), ...pod("old", true, "10.244.0.3") },
+      cluster: { isOnlyNode: true, ...servedAt(former), ...reported("old", true, former) },
       events: [
-        atUpgrade(pod("new", false, "10.244.0.5"), 240),
-        atUpgrade(pod("new", true, "10.244.0.5"), 250),
-        atUpgrade(endpoint("10.244.0.5"), 270),
+        atUpgrade(reported("new", false, next), 240),
+        atUpgrade(reported("new", true, next), 250),
+        atUpgrade(servedAt(next), 270),
       ],
       expect: {
         phases: [...usualPhases, "webhooks"],
@@ -565,15 +568,12 @@ describe("the cluster's admission webhooks", () => {
   });
 
   test("are awaited although their pods changed between the first question and the reboot", () => {
-    const pod = (container: string, ready: boolean) => ({
-      reported: { "7": { containers: [container], ready, addresses: ["10.244.0.3"] } },
-    });
-    const endpoint = webhookService(true, { node: "gpu-1", pod: "7", addresses: ["10.244.0.3"] });
+    const address = "10.244.0.3";
     return runUpgrade({
-      cluster: { isOnlyNode: true, webhooks: [endpoint], ...pod("first", true) },
+      cluster: { isOnlyNode: true, ...servedAt(address), ...reported("first", true, address) },
       events: [
-        { afterCall: "pull", cluster: pod("second", true) },
-        atUpgrade(pod("third", true), 260),
+        { afterCall: "pull", cluster: reported("second", true, address) },
+        atUpgrade(reported("third", true, address), 260),
       ],
       expect: {
         phases: [...usualPhases, "webhooks"],
@@ -602,31 +602,21 @@ describe("the cluster's admission webhooks", () => {
       },
     }));
 
-  test("are not awaited if their pods may wait for the node, which its owner cordoned", () =>
+  test.each<[string, Pick<UpgradeRun, "node" | "task">]>([
+    ["which is cordoned)", { node: { unschedulable: true } }],
+    ["which stays cordoned until its smoke test has passed)", { task: { awaitsTest: true } }],
+  ])("are not awaited if their pods may wait for the node, %s", (reason, fields) =>
     runUpgrade({
-      node: { unschedulable: true },
+      ...fields,
       cluster: served,
       events: [atUpgrade(unserved)],
       expect: {
-        logs: [/they may wait for node gpu-1, which is cordoned\)/],
+        logs: [`they may wait for node gpu-1, ${reason}`],
         logsNever: ["webhooks: waiting"],
         minutes: { lessThan: 5 },
       },
-    }));
-
-  test("are not awaited if their pods may wait for the node, which stays cordoned for its smoke test", () =>
-    runUpgrade({
-      task: { awaitsTest: true },
-      cluster: served,
-      events: [atUpgrade(unserved)],
-      expect: {
-        logs: [
-          /they may wait for node gpu-1, which stays cordoned until its smoke test has passed/,
-        ],
-        logsNever: ["webhooks: waiting"],
-        minutes: { lessThan: 5 },
-      },
-    }));
+    }),
+  );
 
   test.each<[string, Partial<FakeCluster>, Partial<FakeCluster>]>([
     ["no pod answered for them before the reboot", unserved, unserved],
